@@ -20,14 +20,26 @@ static SmallVector<int64_t> randomOrder(Choices &choices, int64_t devices) {
 }
 
 /// One to three axes, at most 16 devices, some axes cut in two.
-void ProgramBuilder::addMesh() {
+/// A random size of an axis, of a mesh that has `left` devices beside the axes
+/// before; the last axis takes all.
+static int64_t pickFactor(Choices &choices, int64_t left, bool isLast) {
+  SmallVector<int64_t> factors;
+  for (int64_t factor = 1; factor <= left; ++factor)
+    if (left % factor == 0)
+      factors.push_back(factor);
+  return isLast ? left : choices.pick(factors);
+}
+
+void ProgramBuilder::addMesh(ArrayRef<int64_t> numbers) {
   static constexpr const char *names[] = {"x", "y", "z"};
   static constexpr int64_t choosable[] = {2, 4, 3, 2, 1, 6, 4, 8};
   constexpr int64_t maxDevices = 16;
   unsigned count = 1 + choices.below(3);
-  int64_t devices = 1;
+  int64_t devices = 1, wanted = numbers.empty() ? 0 : choices.pick(numbers);
   for (unsigned i = 0; i < count; ++i) {
-    int64_t size = choices.pick(choosable);
+    int64_t size = wanted == 0 ? choices.pick(choosable)
+                               : pickFactor(choices, wanted / devices,
+                                            /*isLast=*/i + 1 == count);
     while (devices * size > maxDevices)
       size = size % 2 == 0 ? size / 2 : 1;
     devices *= size;

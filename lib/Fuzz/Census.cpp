@@ -4,7 +4,9 @@
 #include "shoal/Fuzz/Census.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Support/Threshold.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>
 
@@ -70,11 +72,37 @@ void Census::addAssigned(ModuleOp module) {
   });
 }
 
+void Census::addSides(ArrayRef<std::string> texts) {
+  std::map<std::string, support::Sides> sides;
+  for (const std::string &text : texts)
+    for (const support::Sides &read : support::readSides(text)) {
+      support::Sides &one = sides[read.name];
+      one.value = read.value;
+      one.below |= read.below;
+      one.above |= read.above;
+    }
+  for (const auto &[name, one] : sides) {
+    SizeCount &count = sizes[name];
+    count.value = one.value;
+    count.below += one.below;
+    count.above += one.above;
+  }
+}
+
 Census &Census::operator+=(const Census &other) {
   for (const auto &[name, count] : other.counts)
     counts[name] += count;
+  for (const auto &[name, more] : other.sizes) {
+    SizeCount &count = sizes[name];
+    count.value = more.value;
+    count.below += more.below;
+    count.above += more.above;
+  }
   return *this;
 }
+
+/// Names of thresholds have commas.
+static constexpr char kSizes = '\x1d', kEnd = '\x1e';
 
 std::string Census::encode() const {
   std::string text;
@@ -82,12 +110,27 @@ std::string Census::encode() const {
   for (const auto &[name, count] : counts)
     os << name << ' ' << count.drawn << ' ' << count.programs << ' '
        << count.assigned << ' ' << count.split << ' ' << count.uneven << ',';
+  os << kSizes;
+  for (const auto &[name, count] : sizes)
+    os << name << ':' << llvm::format("%.17g", count.value) << ':'
+       << count.below << ':' << count.above << kEnd;
   return text;
 }
 
-Census Census::decode(StringRef text) {
+Census Census::decode(StringRef all) {
   Census census;
+  auto [text, sizes] = all.split(kSizes);
   SmallVector<StringRef> entries;
+  sizes.split(entries, kEnd, /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef entry : entries) {
+    SmallVector<StringRef> words;
+    entry.split(words, ':');
+    SizeCount &count = census.sizes[words[0].str()];
+    words[1].getAsDouble(count.value);
+    words[2].getAsInteger(10, count.below);
+    words[3].getAsInteger(10, count.above);
+  }
+  entries.clear();
   text.split(entries, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   for (StringRef entry : entries) {
     SmallVector<StringRef> words;
@@ -114,4 +157,20 @@ void Census::print(raw_ostream &os) const {
     os << llvm::formatv("{0,10}{1,10}{2,10}{3,10}{4,10}  {5}\n", count.drawn,
                         count.programs, count.assigned, count.split,
                         count.uneven, name);
+}
+
+void Census::printSizes(raw_ostream &os) const {
+  std::vector<std::pair<std::string, SizeCount>> order(sizes.begin(),
+                                                       sizes.end());
+  llvm::sort(order, [](const auto &a, const auto &b) {
+    auto rarest = [](const SizeCount &count) {
+      return std::min(count.below, count.above);
+    };
+    return std::tuple(rarest(a.second), a.first) <
+           std::tuple(rarest(b.second), b.first);
+  });
+  os << "     below     above     value\n";
+  for (const auto &[name, count] : order)
+    os << llvm::formatv("{0,10}{1,10}{2,10}  {3}\n", count.below, count.above,
+                        static_cast<uint64_t>(count.value), name);
 }

@@ -11,6 +11,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "shoal/Dialect/Shoal/IR/FourierOps.h"
+#include "shoal/Support/Threshold.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Pipelines.h"
@@ -70,7 +71,11 @@ public:
   }
 
   std::optional<Finding> run() {
-    if (failed(check()))
+    support::takeSides(); // those of the program before
+    bool isWrong = failed(check());
+    sides.push_back(support::takeSides());
+    census.addSides(sides);
+    if (isWrong)
       return Finding{stage,
                      message.empty() ? "failed without an error" : message};
     // A pass that succeeds reports no error.
@@ -122,6 +127,8 @@ private:
   Census &census;
   MLIRContext *context;
   std::string stage, message;
+  /// Of thresholds, in the executables.
+  SmallVector<std::string> sides;
   ScopedDiagnosticHandler handler;
   SmallVector<Tensor> inputs;
 };
@@ -176,8 +183,8 @@ LogicalResult Checker::checkPartitioned(ModuleOp module,
   FailureOr<Signature> signature = Signature::read(entryOf(module));
   if (failed(signature))
     return failure();
-  FailureOr<Tensors> executed =
-      executeProgram(module, *signature, inputs, options, enterOne, message);
+  FailureOr<Tensors> executed = executeProgram(
+      module, *signature, inputs, options, enterOne, sides, message);
   if (failed(executed))
     return failure();
   enterOne("compare executed");
@@ -286,6 +293,8 @@ LogicalResult Checker::check() {
   OwningOpRef<ModuleOp> partitioned = program.module->clone();
   if (failed(checkPartitioned(*program.module, *expected, "")))
     return failure();
+  if (!options.rewrite)
+    return success();
   // The same with windowed einsums wherever that is possible.
   if (failed(checkRewritten(
           *partitioned, *expected, " windowed", [](OpPassManager &passes) {
@@ -301,6 +310,29 @@ LogicalResult Checker::check() {
         passes.addPass(createCanonicalizerPass());
         passes.addPass(createCSEPass());
       });
+}
+
+CheckOptions shoal::fuzz::upTo(StringRef stage, const CheckOptions &check) {
+  CheckOptions result = check;
+  // What runs the program as it is drawn; all other stages are passes, and
+  // those of a rewritten program say so at their end.
+  static constexpr StringRef executes[] = {"lower to c", "emit for c",
+                                           "execute", "compare executed"};
+  static constexpr StringRef interprets[] = {"verify",
+                                             "text",
+                                             "interpret global",
+                                             "interpret in f64",
+                                             "compare",
+                                             "interpret partitioned",
+                                             "compare with differences"};
+  bool isExecuted = llvm::any_of(
+      executes, [&](StringRef name) { return stage.starts_with(name); });
+  bool isRewritten = stage.ends_with(" windowed") || stage.ends_with(" sparse");
+  bool isPass =
+      !isExecuted && !isRewritten && !llvm::is_contained(interprets, stage);
+  result.execute &= isExecuted;
+  result.rewrite &= isRewritten || isPass;
+  return result;
 }
 
 std::optional<Finding> shoal::fuzz::checkProgram(Program &program,

@@ -106,7 +106,8 @@ static LogicalResult build(ModuleOp module, StringRef path,
 
 FailureOr<Tensors> shoal::fuzz::executeProgram(
     ModuleOp module, const Signature &signature, ArrayRef<Tensor> inputs,
-    const CheckOptions &options, StageObserver observe, std::string &message) {
+    const CheckOptions &options, StageObserver observe,
+    SmallVectorImpl<std::string> &sides, std::string &message) {
   Folder folder;
   if (failed(build(module, folder.file("program"), options, observe)))
     return failure();
@@ -115,6 +116,10 @@ FailureOr<Tensors> shoal::fuzz::executeProgram(
   command.push_back(std::to_string(signature.numDevices));
   command.push_back(folder.file("program"));
   command.push_back("--output-dir=" + folder.file(""));
+  command.push_back("--census=" + folder.file("sides"));
+  // Alone, a thread shares nothing: results are the same for any number.
+  if (!options.emulated)
+    command.push_back("--threads=" + std::to_string(1 + options.inputSeed % 3));
   for (auto [port, input] : llvm::zip_equal(signature.arguments, inputs)) {
     std::string path = folder.file(port.name + ".in.npy");
     if (support::Status failed =
@@ -128,5 +133,7 @@ FailureOr<Tensors> shoal::fuzz::executeProgram(
   }
   if (failed(run(command, folder, message)))
     return failure();
+  if (auto text = llvm::MemoryBuffer::getFile(folder.file("sides")))
+    sides.push_back((*text)->getBuffer().str());
   return readResults(signature, folder, message);
 }

@@ -11,6 +11,7 @@ using namespace mlir;
 using namespace shoal::fuzz;
 
 using List = std::vector<uint32_t>;
+using Clock = std::chrono::steady_clock;
 
 Program shoal::fuzz::makeProgram(MLIRContext &context,
                                  const Generators &generators, uint64_t seed) {
@@ -30,7 +31,7 @@ public:
         options.firstSeed, options.lastSeed + 1, options.isolation,
         [&](uint64_t seed, Observer observe) {
           Choices choices(mix(seed));
-          return check(choices, seed, observe).encode();
+          return check(choices, observe, optionsOf(seed)).encode();
         },
         [&](const Outcome &outcome) {
           ItemReport item = ItemReport::decode(outcome);
@@ -38,7 +39,7 @@ public:
           // What crashes a generator would crash this process.
           bool isMade = !StringRef(item.signature).starts_with("generate");
           if (isNew && options.shrink && isMade)
-            writeSmall(outcome.item, item.signature);
+            writeSmall(outcome.item, item);
           return options.maxFailures == 0 ||
                  report.numFailures() < options.maxFailures;
         });
@@ -47,22 +48,28 @@ public:
   }
 
 private:
-  ItemReport check(Choices &choices, uint64_t seed, Observer observe) {
+  ItemReport check(Choices &choices, Observer observe,
+                   const CheckOptions &how) {
     observe("generate");
     Program program = options.generators.makeProgram(context, choices);
-    return check(program, seed, observe);
+    return check(program, observe, how);
   }
 
-  ItemReport check(Program &program, uint64_t seed, Observer observe) {
+  ItemReport check(Program &program, Observer observe,
+                   const CheckOptions &how) {
     ItemReport item;
-    CheckOptions own = options.check;
-    own.inputSeed = seed;
-    own.execute = options.executeEvery > 0 && seed % options.executeEvery == 0;
-    if (auto finding = checkProgram(program, own, observe, item.census)) {
+    if (auto finding = checkProgram(program, how, observe, item.census)) {
       item.signature = finding->signature();
       item.message = finding->stage + ": " + finding->message;
     }
     return item;
+  }
+
+  CheckOptions optionsOf(uint64_t seed) const {
+    CheckOptions own = options.check;
+    own.inputSeed = seed;
+    own.execute = options.executeEvery > 0 && seed % options.executeEvery == 0;
+    return own;
   }
 
   /// How what `work` makes and checks ends, in a process of its own.
@@ -82,8 +89,17 @@ private:
     return signature;
   }
 
-  void writeSmall(uint64_t seed, const std::string &signature) {
+  /// A program is checked again for each step, and may be compiled, run by many
+  /// processes, or waited for until it counts as hanging: no step begins once
+  /// time is up.
+  void writeSmall(uint64_t seed, const ItemReport &item) {
     constexpr unsigned maxTries = 3000;
+    CheckOptions how = upTo(item.stage(), optionsOf(seed));
+    Clock::time_point end =
+        Clock::now() + std::chrono::seconds(options.shrinkSeconds);
+    auto failsAgain = [&](llvm::function_ref<ItemReport(Observer)> work) {
+      return Clock::now() < end && item.signature == signatureOf(seed, work);
+    };
     auto replay = [&](List list) {
       Choices choices(std::move(list));
       options.generators.makeProgram(context, choices);
@@ -94,25 +110,25 @@ private:
     List small = shrink(
         whole.getDrawn().vec(), replay,
         [&](const List &list) {
-          return signature == signatureOf(seed, [&](Observer observe) {
-                   Choices choices(list);
-                   return check(choices, seed, observe);
-                 });
+          return failsAgain([&](Observer observe) {
+            Choices choices(list);
+            return check(choices, observe, how);
+          });
         },
         maxTries);
     Choices choices(small);
     Program program = options.generators.makeProgram(context, choices);
     reduce(program, [&](const Program &candidate) {
-      return signature == signatureOf(seed, [&](Observer observe) {
-               Program copy = candidate.clone();
-               return check(copy, seed, observe);
-             });
+      return failsAgain([&](Observer observe) {
+        Program copy = candidate.clone();
+        return check(copy, observe, how);
+      });
     });
-    write(seed, signature, program);
+    write(seed, item.signature, program, /*isTimeUp=*/Clock::now() >= end);
   }
 
   void write(uint64_t seed, const std::string &signature,
-             const Program &program) {
+             const Program &program, bool isTimeUp) {
     SmallString<128> path(options.outputDirectory);
     llvm::sys::fs::create_directories(path);
     llvm::sys::path::append(path, "seed-" + std::to_string(seed) + ".mlir");
@@ -122,13 +138,15 @@ private:
     Operation *module = program.module.get();
     module->print(os);
     os << "\n";
-    llvm::outs() << "  shrunk to " << path << '\n';
+    llvm::outs() << "  shrunk to " << path
+                 << (isTimeUp ? "; time is up, a smaller one may fail" : "")
+                 << '\n';
     llvm::outs().flush();
   }
 
   MLIRContext &context;
   const FuzzOptions &options;
-  RunReport report{"seed"};
+  RunReport report{"seed", options.census};
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "shoal/Fuzz/Isolation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -171,11 +172,14 @@ void shoal::fuzz::runIsolated(
     llvm::function_ref<bool(const Outcome &)> done) {
   std::vector<std::unique_ptr<Child>> children;
   uint64_t next = begin;
+  // All jobs have something to do.
+  uint64_t batch = std::clamp<uint64_t>(
+      llvm::divideCeil(end - begin, options.jobs), 1, options.batch);
   bool goesOn = true;
   auto report = [&](const Outcome &outcome) { goesOn &= done(outcome); };
   while (goesOn && (next < end || !children.empty())) {
     while (children.size() < options.jobs && next < end) {
-      uint64_t last = std::min<uint64_t>(end, next + options.batch);
+      uint64_t last = std::min<uint64_t>(end, next + batch);
       children.push_back(std::make_unique<Child>(next, last, work));
       next = last;
     }

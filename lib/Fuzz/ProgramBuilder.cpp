@@ -24,16 +24,24 @@ Bounds shoal::fuzz::inputBounds(Type element) {
   return roundedAlike({isa<FloatType>(element) ? 3.0 : 8.0, 0, 0}, element);
 }
 
-ProgramBuilder::ProgramBuilder(MLIRContext &context, Choices &choices)
+ProgramBuilder::ProgramBuilder(MLIRContext &context, Choices &choices,
+                               const ProgramKind &kind)
     : choices(choices), builder(&context), loc(builder.getUnknownLoc()),
+      isDifferentiable(kind.isDifferentiable), isLarge(kind.isLarge),
       module(ModuleOp::create(loc)) {
   Choices::Scope scope(choices);
-  addMesh();
+  addMesh(kind.devices);
   builder.setInsertionPointToEnd(module->getBody());
   entry = func::FuncOp::create(builder, loc, "main",
                                builder.getFunctionType({}, {}));
   builder.setInsertionPointToEnd(entry.addEntryBlock());
   // Few sizes, so that shapes meet.
+  addSizes();
+  if (isLarge)
+    addLargeSizes();
+}
+
+void ProgramBuilder::addSizes() {
   static constexpr int64_t choosable[] = {2, 1, 3, 4, 5, 6,  7,  8,
                                           2, 3, 9, 4, 6, 10, 12, 15};
   for (int i = 0; i < 4; ++i)
@@ -42,11 +50,26 @@ ProgramBuilder::ProgramBuilder(MLIRContext &context, Choices &choices)
     sizes.back() = 0;
 }
 
+/// Some sizes become those beside powers of two, which thresholds mostly are,
+/// and some that have few divisors. How many elements a value may have is drawn
+/// for the whole program: what is long in one dimension is short in others.
+void ProgramBuilder::addLargeSizes() {
+  static constexpr int64_t edges[] = {
+      64,  16,  32,  128, 256, 17,  31,  33,  48,   63,   65,   96,   127,
+      129, 200, 255, 257, 384, 512, 513, 700, 1000, 1024, 1025, 2048, 4096};
+  static constexpr int bits[] = {16, 12, 14, 18, 18, 18, 19, 20};
+  maxElements = int64_t(1) << (choices.chance(3) ? 22 : choices.pick(bits));
+  maxPoints = int64_t(1) << 26;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (i == 0 || choices.chance(40))
+      sizes[i] = choices.pick(edges);
+}
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
 
-bool ProgramBuilder::fits(ArrayRef<int64_t> shape) {
+bool ProgramBuilder::fits(ArrayRef<int64_t> shape) const {
   int64_t elements = 1;
   for (int64_t size : shape)
     elements *= size;
@@ -57,8 +80,20 @@ SmallVector<int64_t> ProgramBuilder::shape(int64_t minRank, int64_t maxRank) {
   SmallVector<int64_t> shape;
   for (int64_t rank = choices.between(minRank, maxRank); rank > 0; --rank)
     shape.push_back(size());
-  while (!fits(shape))
-    *llvm::max_element(shape) = 1;
+  // Few edges together are as much as a value may have.
+  if (isLarge && !shape.empty() && choices.chance(60)) {
+    int64_t &grown = shape[choices.below(shape.size())];
+    grown = 1;
+    int64_t others = 1;
+    for (int64_t size : shape)
+      others *= size;
+    grown = std::max<int64_t>(maxElements / std::max<int64_t>(others, 1), 3) -
+            choices.below(3);
+  }
+  while (!fits(shape)) {
+    int64_t &most = *llvm::max_element(shape);
+    most = isLarge ? most / 2 : 1;
+  }
   return shape;
 }
 
@@ -238,8 +273,25 @@ void ProgramBuilder::addOps(unsigned most) {
 // The end
 //===----------------------------------------------------------------------===//
 
+/// Operands that a generator made before it found that the op does not suit.
+void ProgramBuilder::dropTooLarge() {
+  for (unsigned i = entry.front().getNumArguments(); i-- > 0;) {
+    Value argument = entry.front().getArgument(i);
+    auto isArgument = [&](const Known &known) {
+      return known.value == argument;
+    };
+    if (!argument.use_empty() ||
+        fits(cast<ShapedType>(argument.getType()).getShape()))
+      continue;
+    llvm::erase_if(values, isArgument);
+    entry.front().eraseArgument(i);
+    arguments.erase(arguments.begin() + i);
+  }
+}
+
 Program ProgramBuilder::finish() && {
   Choices::Scope scope(choices);
+  dropTooLarge();
   if (values.empty())
     input(tensor({2}, builder.getF32Type()));
   Program program;

@@ -101,7 +101,7 @@ static bool makeAllGather(Collective c) {
   if (!dim)
     return false;
   RankedTensorType type = c.scaled(*dim, c.devices, 1);
-  if (!ProgramBuilder::fits(type.getShape()))
+  if (!c.p.fits(type.getShape()))
     return false;
   c.p.add(spmd::AllGatherOp::create(c.p.builder, c.p.loc, type, c.p.manualMesh,
                                     c.onDim(*dim), c.input.value, StringAttr()),
@@ -182,7 +182,7 @@ static bool makeRaggedAllToAll(Collective c) {
   SmallVector<int64_t> shape(c.input.shape());
   shape[0] = most + p.choices.below(3);
   RankedTensorType type = p.tensor(shape, c.input.element());
-  if (!ProgramBuilder::fits(shape))
+  if (!c.p.fits(shape))
     return false;
   Value output = p.constant(type, 0).value;
   auto sizeAt = [&](int64_t r, int64_t s) { return sizes[r * devices + s]; };

@@ -61,6 +61,8 @@ void RunReport::printSummary(llvm::raw_ostream &os) const {
       std::chrono::steady_clock::now() - begin;
   if (!census.getCounts().empty())
     census.print(os);
+  if (printsSizes)
+    census.printSizes(os);
   for (auto it :
        byFrequency(failures, [](auto &e) { return e.second.size(); })) {
     os << llvm::formatv("{0} times {1}\n  {2}s:", it->second.size(), it->first,

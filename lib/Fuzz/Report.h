@@ -20,6 +20,10 @@ namespace shoal::fuzz {
 struct ItemReport {
   /// Empty where all went well.
   std::string signature, message;
+  /// Where it ended.
+  llvm::StringRef stage() const {
+    return llvm::StringRef(message).split(": ").first;
+  }
   /// What the item was made of.
   Census census;
 
@@ -29,7 +33,8 @@ struct ItemReport {
 
 class RunReport {
 public:
-  explicit RunReport(llvm::StringRef itemName) : itemName(itemName) {}
+  explicit RunReport(llvm::StringRef itemName, bool printsSizes = false)
+      : itemName(itemName), printsSizes(printsSizes) {}
 
   /// Counts, and prints a failure. Returns whether it is the first of its kind.
   bool add(uint64_t item, const ItemReport &report);
@@ -39,6 +44,7 @@ public:
 
 private:
   llvm::StringRef itemName;
+  bool printsSizes;
   std::chrono::steady_clock::time_point begin =
       std::chrono::steady_clock::now();
   size_t items = 0, failed = 0;

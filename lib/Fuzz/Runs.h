@@ -23,11 +23,12 @@ interpretProgram(mlir::func::FuncOp entry,
 
 /// The results of a per-device program's executable under MPI. Lowers the
 /// module in place; on failure `message` says why, where no diagnostic does.
+/// Adds the sides of thresholds that the executable was on to `sides`.
 mlir::FailureOr<reference::Tensors>
 executeProgram(mlir::ModuleOp module, const reference::Signature &signature,
                llvm::ArrayRef<reference::Tensor> inputs,
                const CheckOptions &options, StageObserver observe,
-               std::string &message);
+               llvm::SmallVectorImpl<std::string> &sides, std::string &message);
 
 /// Where and by how much results differ beyond their ranges' errors; those of
 /// an infinite error may be anything.

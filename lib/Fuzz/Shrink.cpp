@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Fuzz/Shrink.h"
+#include <set>
 
 using namespace shoal::fuzz;
 
@@ -19,7 +20,8 @@ public:
   List run() {
     bool isSmaller = true;
     while (isSmaller && triesLeft > 0) {
-      isSmaller = removeSpans();
+      isSmaller = removeRuns();
+      isSmaller |= removeSpans();
       isSmaller |= clearSpans();
       isSmaller |= lowerDraws();
     }
@@ -38,7 +40,7 @@ private:
     bool isSmaller = candidate.size() != best.size()
                          ? candidate.size() < best.size()
                          : candidate < best;
-    if (!isSmaller)
+    if (!isSmaller || !tried.insert(candidate).second)
       return false;
     --triesLeft;
     if (!fails(candidate))
@@ -62,6 +64,38 @@ private:
         continue;
       isSmaller = true;
       made = replay(best);
+    }
+    return isSmaller;
+  }
+
+  /// Those numbered [first, last), which may lie in each other.
+  static List without(const Choices &made, size_t first, size_t last) {
+    std::vector<bool> isGone(made.getDrawn().size(), false);
+    for (size_t i = first; i < last; ++i)
+      std::fill(isGone.begin() + made.getSpans()[i].begin,
+                isGone.begin() + made.getSpans()[i].end, true);
+    List kept;
+    for (auto [gone, draw] : llvm::zip_equal(isGone, made.getDrawn()))
+      if (!gone)
+        kept.push_back(draw);
+    return kept;
+  }
+
+  /// Halves of the spans, then quarters and so on: most of a program has
+  /// nothing to do with its failure.
+  bool removeRuns() {
+    bool isSmaller = false;
+    Choices made = replay(best);
+    for (size_t length = made.getSpans().size() / 2; length > 1; length /= 2) {
+      size_t last = made.getSpans().size();
+      while (last >= length) {
+        last -= length;
+        if (!accept(without(made, last, last + length)))
+          continue;
+        isSmaller = true;
+        made = replay(best);
+        last = std::min(last, made.getSpans().size());
+      }
     }
     return isSmaller;
   }
@@ -97,6 +131,7 @@ private:
   }
 
   List best;
+  std::set<List> tried;
   llvm::function_ref<Choices(List)> replay;
   llvm::function_ref<bool(const List &)> fails;
   unsigned triesLeft;

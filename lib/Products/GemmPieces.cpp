@@ -4,6 +4,7 @@
 #include "shoal/Products/GemmPieces.h"
 #include "shoal/Products/GemmPlan.h"
 #include "shoal/Products/Loops.h"
+#include "shoal/Support/Threshold.h"
 
 namespace shoal::products {
 
@@ -23,6 +24,25 @@ static constexpr int64_t enoughPieces = 16;
 static constexpr double leastTerms = 1 << 24, manyTerms = 1 << 30;
 static constexpr double leastElements = 1 << 20, manyElements = 1 << 25;
 
+static const support::Threshold
+    longSide("longer side of a product in many pieces", 2 * leastSide),
+    fewLongSide("longer side of a product in pieces", leastSide),
+    manyPieceTerms("terms of a product's piece in many", 2 * leastTerms),
+    fewPieceTerms("terms of a product's piece", 2 * leastTerms / 8),
+    vectorPieceTerms("elements of a matrix by a vector in many pieces",
+                     2 * leastElements),
+    fewVectorPieceTerms("elements of a matrix by a vector in pieces",
+                        2 * leastElements / 8),
+    partTerms("products of a part of a product's terms", leastTerms / 8);
+
+/// Whether a piece of so many terms may be cut.
+static bool hasTerms(double terms, bool isVector, bool areFew) {
+  const support::Threshold &least =
+      isVector ? (areFew ? fewVectorPieceTerms : vectorPieceTerms)
+               : (areFew ? fewPieceTerms : manyPieceTerms);
+  return least.isReachedBy(terms);
+}
+
 static int64_t cutInHalf(int64_t side) {
   return ((side + 1) / 2 + sideStep - 1) / sideStep * sideStep;
 }
@@ -37,7 +57,6 @@ static int64_t unitsOf(const calls::GemmPlan &plan) {
 GemmPieces cutProduct(const calls::GemmPlan &plan) {
   GemmPieces pieces{plan.m, plan.n, 1, 1};
   bool isVector = plan.m == 1 || plan.n == 1;
-  double least = isVector ? leastElements : leastTerms;
   double many = isVector ? manyElements : manyTerms;
   auto units = static_cast<double>(unitsOf(plan));
   bool byRows = StoredMatrix(plan.m, plan.n, plan.c).rowMajor;
@@ -55,8 +74,8 @@ GemmPieces cutProduct(const calls::GemmPlan &plan) {
     double count = static_cast<double>(pieces.count()) * units;
     bool isEnough = count >= enoughPieces && terms <= many;
     bool areFew = count < fewPieces;
-    if (isEnough || side < 2 * (areFew ? leastSide / 2 : leastSide) ||
-        terms < 2 * (areFew ? least / 8 : least))
+    if (isEnough || !(areFew ? fewLongSide : longSide).isReachedBy(side) ||
+        !hasTerms(terms, isVector, areFew))
       return pieces;
     side = cutInHalf(side);
     pieces.alongRows = (plan.m + pieces.rows - 1) / pieces.rows;
@@ -81,8 +100,9 @@ TermParts cutTerms(const calls::GemmPlan &plan, support::ElementType out) {
   double products = static_cast<double>(plan.m) * static_cast<double>(plan.n) *
                     static_cast<double>(plan.k);
   int64_t parts = fewPieces;
-  while (parts > 1 && (products / static_cast<double>(parts) < leastTerms / 8 ||
-                       plan.k / parts < leastPart))
+  while (parts > 1 &&
+         (!partTerms.isReachedBy(products / static_cast<double>(parts)) ||
+          plan.k / parts < leastPart))
     parts /= 2;
   if (parts == 1)
     return {1, plan.k};

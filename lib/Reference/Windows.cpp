@@ -68,16 +68,27 @@ public:
     }
   }
 
-  Tensor evaluate() const {
+  Tensor evaluate() {
     Tensor result(type);
-    Scalar *target = result.getMutableElements().data();
-    forEachIndex(type.shape, [&](ArrayRef<int64_t> index) {
-      T sum = sumAt(index);
-      if constexpr (std::is_same_v<T, double>)
-        target->f = roundTo(type.element, sum);
-      else
-        target->i = wrapTo(type.element, static_cast<int64_t>(sum));
-      ++target;
+    readWeights();
+    SmallVector<int64_t, 4> windows(type.shape);
+    int64_t features = windows[dims.result.second];
+    if (features == 0)
+      return result;
+    windows[dims.result.second] = 1;
+    SmallVector<int64_t, 4> strides = rowMajorStrides(type.shape);
+    std::vector<T> sums(features);
+    MutableArrayRef<Scalar> elements = result.getMutableElements();
+    forEachIndex(windows, [&](ArrayRef<int64_t> index) {
+      llvm::fill(sums, T(0));
+      addWindow(index, sums);
+      int64_t at = 0;
+      for (auto [place, stride] : llvm::zip_equal(index, strides))
+        at += place * stride;
+      for (T sum : sums) {
+        store(sum, elements[at]);
+        at += strides[dims.result.second];
+      }
     });
     return result;
   }
@@ -90,6 +101,13 @@ private:
       return static_cast<uint64_t>(element.i);
   }
 
+  void store(T sum, Scalar &target) const {
+    if constexpr (std::is_same_v<T, double>)
+      target.f = roundTo(type.element, sum);
+    else
+      target.i = wrapTo(type.element, static_cast<int64_t>(sum));
+  }
+
   /// The distance in the kernel to place `place` of its windows.
   int64_t kernelAt(ArrayRef<int64_t> place) const {
     int64_t at = 0;
@@ -99,35 +117,59 @@ private:
     return at;
   }
 
-  T sumAt(ArrayRef<int64_t> index) const {
-    int64_t batch = index[dims.result.first];
-    int64_t feature = index[dims.result.second];
-    int64_t features = type.shape[dims.result.second];
-    int64_t inner = kernel.getShape()[dims.kernel.first];
-    int64_t group = feature / (features / (featureGroups * batchGroups));
-    int64_t firstFeature = featureGroups > 1 ? group * inner : 0;
-    if (batchGroups > 1)
-      batch += group * type.shape[dims.result.first];
+  int64_t inner() const { return kernel.getShape()[dims.kernel.first]; }
 
-    int64_t inputStart = batch * inputStrides[dims.input.first] +
-                         firstFeature * inputStrides[dims.input.second];
-    int64_t kernelStart = feature * kernelStrides[dims.kernel.second];
+  /// The kernel as a window's sums read it: its places, features of the
+  /// operand, features of the result, the last ones side by side.
+  void readWeights() {
+    forEachIndex(spatial.windowShape(), [&](ArrayRef<int64_t> place) {
+      for (int64_t i = 0; i < inner(); ++i)
+        for (int64_t o = 0; o < type.shape[dims.result.second]; ++o)
+          weights.push_back(read(
+              kernel[kernelAt(place) + i * kernelStrides[dims.kernel.first] +
+                     o * kernelStrides[dims.kernel.second]]));
+    });
+  }
+
+  /// Adds to the sums of all features at one place of the result, whose terms
+  /// come in the order of the window's places.
+  void addWindow(ArrayRef<int64_t> index, std::vector<T> &sums) const {
     SmallVector<int64_t, 3> window;
     for (unsigned d : dims.result.spatial)
       window.push_back(index[d]);
-    T sum = 0;
+    const T *row = weights.data();
+    auto numFeatures = static_cast<int64_t>(sums.size());
+    int64_t groups = featureGroups * batchGroups, part = numFeatures / groups;
     forEachIndex(spatial.windowShape(), [&](ArrayRef<int64_t> place) {
+      const T *weight = row;
+      row += inner() * numFeatures;
       std::optional<int64_t> at = spatial.find(window, place);
-      if (!at)
-        return;
-      int64_t x = inputStart + *at, w = kernelStart + kernelAt(place);
-      for (int64_t i = 0; i < inner; ++i) {
-        sum += read(input[x]) * read(kernel[w]);
-        x += inputStrides[dims.input.second];
-        w += kernelStrides[dims.kernel.first];
-      }
+      for (int64_t group = 0; at && group < groups; ++group)
+        addTerms(startOf(index, group) + *at, weight + group * part, part,
+                 sums.data() + group * part);
     });
-    return sum;
+  }
+
+  /// The distance in the operand to what a group of features is made of.
+  int64_t startOf(ArrayRef<int64_t> index, int64_t group) const {
+    int64_t batch = index[dims.result.first], feature = 0;
+    if (featureGroups > 1)
+      feature = group * inner();
+    if (batchGroups > 1)
+      batch += group * type.shape[dims.result.first];
+    return batch * inputStrides[dims.input.first] +
+           feature * inputStrides[dims.input.second];
+  }
+
+  /// The terms of one place of a window.
+  void addTerms(int64_t at, const T *weight, int64_t features, T *sums) const {
+    for (int64_t i = 0; i < inner(); ++i) {
+      T element = read(input[at]);
+      for (int64_t o = 0; o < features; ++o)
+        sums[o] += element * weight[o];
+      at += inputStrides[dims.input.second];
+      weight += type.shape[dims.result.second];
+    }
   }
 
   ConvolutionDims dims;
@@ -136,6 +178,7 @@ private:
   TensorType type;
   SmallVector<int64_t, 4> inputStrides, kernelStrides;
   int64_t featureGroups, batchGroups;
+  std::vector<T> weights;
 };
 } // namespace
 

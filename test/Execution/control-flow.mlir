@@ -2,6 +2,7 @@
 // RUN: shoal-run %t/layers.mlir --random-inputs=3 --compare | FileCheck %s
 // RUN: shoal-run %t/until.mlir --random-inputs=3 --compare | FileCheck %s --check-prefix=UNTIL
 // RUN: shoal-run %t/branches.mlir --random-inputs=3 --compare | FileCheck %s --check-prefix=BRANCHES
+// RUN: shoal-run %t/convolutions.mlir --random-inputs=3 --compare | FileCheck %s --check-prefix=CONVOLUTIONS
 
 // Loops and branches on uneven shards: the partitioned program computes what the
 // global one does.
@@ -99,4 +100,28 @@ func.func @main(%x: tensor<7x5xf32>, %y: tensor<7x5xf32>, %w: tensor<5x5xf32>) -
     shoal.yield %next, %b, %c : tensor<i32>, tensor<7x5xf32>, tensor<7x5xf32>
   }
   return %r#1, %r#2 : tensor<7x5xf32>, tensor<7x5xf32>
+}
+
+// Layers of a network of convolutions, each device with some of the images: 1.6
+// billion products.
+// CONVOLUTIONS: y: {{.*}}: ok
+
+//--- convolutions.mlir
+
+shoal.mesh @mesh = <["x" = 4]>
+func.func @main(%x: tensor<16x32x32x32xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}, {}]>}, %k: tensor<3x3x32x32xf32>)
+    -> (tensor<16x32x32x32xf32> {shoal.name = "y"}) {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %one = arith.constant dense<1> : tensor<i32>
+  %five = arith.constant dense<5> : tensor<i32>
+  %r:2 = shoal.while (%i = %zero, %a = %x) : tensor<i32>, tensor<16x32x32x32xf32> cond {
+    %more = arith.cmpi slt, %i, %five : tensor<i32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %c = shoal.convolution "b01f,01io->b01f" %a, %k low = [1, 1] high = [1, 1] : tensor<16x32x32x32xf32>, tensor<3x3x32x32xf32> -> tensor<16x32x32x32xf32>
+    %t = math.tanh %c : tensor<16x32x32x32xf32>
+    %next = arith.addi %i, %one : tensor<i32>
+    shoal.yield %next, %t : tensor<i32>, tensor<16x32x32x32xf32>
+  }
+  return %r#1 : tensor<16x32x32x32xf32>
 }

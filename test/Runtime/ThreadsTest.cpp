@@ -90,12 +90,14 @@ TEST_F(Threads, a_forked_process_goes_on_alone) {
   EXPECT_GT(runOn(10, 1).size(), 1);
 }
 
+static const shoal::support::Threshold strip("steps of a strip of a test", 4);
+
 TEST_F(Threads, strips_are_all_steps_of_all_iterations) {
   for (int count : {1, 3}) {
     setThreads(count, always);
     // [2, 3] rows of 10 steps; operand 1 has no rows.
     std::vector<std::atomic<int>> done(60);
-    forEachStrip<2>({{2, {30, 0}}, {3, {10, 0}}}, {10, {1, 1}}, /*strip=*/4,
+    forEachStrip<2>({{2, {30, 0}}, {3, {10, 0}}}, {10, {1, 1}}, strip,
                     /*bytes=*/1,
                     [&](const Offsets<2> &at, int64_t first, int64_t steps) {
                       EXPECT_EQ(at[0] % 10, first);

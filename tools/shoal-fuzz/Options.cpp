@@ -46,6 +46,26 @@ cl::opt<bool>
 cl::opt<std::string> outputDir("output-dir", cl::value_desc("folder"),
                                cl::init("."), cl::cat(category),
                                cl::desc("Where --shrink writes (default: .)"));
+cl::opt<unsigned> shrinkSeconds(
+    "shrink-seconds", cl::value_desc("seconds"), cl::init(600),
+    cl::cat(category),
+    cl::desc("--shrink tries no smaller program after that (default: 600)"));
+enum class Sizes { Small, Large };
+cl::opt<Sizes> sizes(
+    "sizes", cl::cat(category), cl::init(Sizes::Small),
+    cl::desc("Of dimensions (default: small)"),
+    cl::values(clEnumValN(Sizes::Small, "small", "up to 15"),
+               clEnumValN(Sizes::Large, "large",
+                          "on both sides of those that decide how a program "
+                          "is run")));
+cl::list<unsigned> ranks("ranks", cl::value_desc("N,..."), cl::CommaSeparated,
+                         cl::cat(category),
+                         cl::desc("Meshes have one of these numbers of devices "
+                                  "(default: any up to 16)"));
+cl::opt<bool> census(
+    "census", cl::cat(category),
+    cl::desc("With --execute: also print how many programs were below and "
+             "above each size that decides how a program is run"));
 cl::opt<unsigned>
     maxFailures("max-failures", cl::value_desc("N"),
                 cl::desc("Stop behind N failures (default: 0, never)"),
@@ -101,7 +121,14 @@ bool chooseGenerators(FuzzOptions &options) {
            "generator is left\n";
     return false;
   }
-  options.generators = gradients ? chosen->differentiable() : *chosen;
+  ProgramKind kind{gradients, sizes == Sizes::Large, {}};
+  kind.devices.assign(ranks.begin(), ranks.end());
+  if (llvm::any_of(kind.devices, [](int64_t n) { return n < 1 || n > 64; })) {
+    llvm::WithColor::error(llvm::errs(), "shoal-fuzz")
+        << "--ranks: expected numbers from 1 to 64\n";
+    return false;
+  }
+  options.generators = chosen->ofKind(kind);
   return true;
 }
 
@@ -124,6 +151,8 @@ std::optional<ToolOptions> shoal::fuzz::parseOptions(int argc, char **argv) {
   options.executeEvery = execute;
   options.shrink = shrink;
   options.outputDirectory = outputDir;
+  options.shrinkSeconds = shrinkSeconds;
+  options.census = census;
   options.maxFailures = maxFailures;
   options.isolation.jobs = std::max(1u, unsigned(jobs));
   options.isolation.secondsPerItem = timeout;

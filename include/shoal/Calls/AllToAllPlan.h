@@ -8,6 +8,7 @@
 
 #include "shoal/Calls/CollectiveCalls.h"
 #include "shoal/Calls/Sizes.h"
+#include "shoal/Support/Threshold.h"
 
 namespace shoal::calls {
 
@@ -17,6 +18,11 @@ struct Move {
   size_t to;
   int64_t p;
 };
+
+inline const support::Threshold
+    longRunBytes("bytes of a piece's run that is a message of its own",
+                 64 << 10),
+    manyRuns("runs of a device's pieces that are packed", 257);
 
 /// A piece as messages that need no staging: its runs of elements that lie
 /// dense in both tensors, and the dimensions in front of those that a run is
@@ -99,7 +105,6 @@ struct AllToAllPlan {
   /// Nothing where pieces lie in order anyway, are padded, or would be many
   /// messages, or short ones, each of which costs some microseconds.
   std::optional<PieceRuns> runs(ElementType type) const {
-    constexpr int64_t leastBytes = int64_t(64) << 10, mostMessages = 256;
     std::vector<int64_t> wholeIn = piece, wholeOut = piece;
     for (size_t d = 0; d < in.size(); ++d)
       wholeIn[d] *= cuts[d];
@@ -118,8 +123,8 @@ struct AllToAllPlan {
     }
     int64_t messages =
         (numPieces() - 1) * (support::numElements(piece) / runs.elements);
-    if (bytesOf(type, {&runs.elements, 1}) < leastBytes ||
-        messages > mostMessages)
+    if (!longRunBytes.isReachedBy(bytesOf(type, {&runs.elements, 1})) ||
+        manyRuns.isReachedBy(messages))
       return std::nullopt;
     return runs;
   }

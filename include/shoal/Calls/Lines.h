@@ -5,6 +5,7 @@
 #define SHOAL_CALLS_LINES_H
 
 #include "shoal/Support/ElementType.h"
+#include "shoal/Support/Threshold.h"
 
 #include <algorithm>
 
@@ -21,12 +22,15 @@ struct Lines {
   int64_t number() const { return outer * inner; }
 };
 
+inline const support::Threshold
+    manyLines("lines that several threads have memory for", 16);
+
 /// How many of so many lines threads may work on at a time, each with memory of
 /// its own where lines need any: an eighth, so that it is little beside the
 /// tensor.
 inline int64_t linesAtOnce(int64_t lines) {
   constexpr int64_t most = 16;
-  return std::clamp<int64_t>(lines / 8, 1, most);
+  return manyLines.isReachedBy(lines) ? std::min(lines / 8, most) : 1;
 }
 
 } // namespace shoal::calls

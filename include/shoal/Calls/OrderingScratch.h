@@ -9,6 +9,7 @@
 #include "shoal/Calls/Lines.h"
 #include "shoal/Calls/OrderingCalls.h"
 #include "shoal/Calls/Scratch.h"
+#include "shoal/Support/Threshold.h"
 
 #include <algorithm>
 
@@ -44,11 +45,14 @@ inline int64_t scratchBytes(const SortCall &call, bool onDevice) {
 /// each of them.
 inline constexpr int64_t fewSelected = 16;
 
+inline const support::Threshold
+    manySelected("elements that are selected by sorting", fewSelected + 1);
+
 /// Whether a call selects by sorting. Rounds of a device read k n elements of
 /// each line, most of them from the L1 cache.
 inline bool selectsBySorting(const TopKCall &call, bool onDevice) {
   constexpr int64_t mostReads = 1 << 16;
-  return call.k > fewSelected ||
+  return manySelected.isReachedBy(call.k) ||
          (onDevice && call.k * call.shape.back() > mostReads);
 }
 

@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How often each op is drawn, and how often it is partitioned.
+// How often each op is drawn, and how often it is partitioned; and on which
+// sides of the code's thresholds of sizes programs are.
 
 #ifndef SHOAL_FUZZ_CENSUS_H
 #define SHOAL_FUZZ_CENSUS_H
@@ -24,23 +25,37 @@ struct OpCount {
   OpCount &operator+=(const OpCount &other);
 };
 
+/// Of one threshold (shoal/Support/Threshold.h), in how many programs something
+/// was below it, and something was not.
+struct SizeCount {
+  double value = 0;
+  uint64_t below = 0, above = 0;
+};
+
 class Census {
 public:
   /// Counts a program as it was drawn.
   void addDrawn(mlir::ModuleOp module);
   /// Counts a program behind --shoal-assign.
   void addAssigned(mlir::ModuleOp module);
+  /// Counts the sides that one program is on, of texts of support::takeSides:
+  /// its compiler's, its executables'.
+  void addSides(llvm::ArrayRef<std::string> texts);
   Census &operator+=(const Census &other);
 
   const std::map<std::string, OpCount> &getCounts() const { return counts; }
+  const std::map<std::string, SizeCount> &getSizes() const { return sizes; }
   /// In one line, and back.
   std::string encode() const;
   static Census decode(llvm::StringRef text);
   /// A table, the ops most drawn first.
   void print(llvm::raw_ostream &os) const;
+  /// A table, what was on one side alone first.
+  void printSizes(llvm::raw_ostream &os) const;
 
 private:
   std::map<std::string, OpCount> counts;
+  std::map<std::string, SizeCount> sizes;
 };
 
 } // namespace shoal::fuzz

@@ -16,6 +16,8 @@ struct CheckOptions {
   uint64_t inputSeed = 0;
   /// Also compile the program and run it under MPI.
   bool execute = false;
+  /// Also run it with windowed einsums and with sparse ones.
+  bool rewrite = true;
   /// Check the program's derivative instead, and it by differences.
   bool gradients = false;
   /// For CUDA on the emulated device instead of the CPU.
@@ -39,6 +41,10 @@ struct Finding {
 /// Tells which stage begins; where a crash is, when it comes.
 using StageObserver = llvm::function_ref<void(llvm::StringRef)>;
 
+/// As `check`, without what comes behind where a program failed: in stage
+/// `stage`, as a shrinker asks again and again.
+CheckOptions upTo(llvm::StringRef stage, const CheckOptions &check);
+
 /// Verifies the program, prints and parses it, partitions it with the verifier
 /// and a round trip through text after every pass, runs the global and the
 /// partitioned program, also with windowed einsums and with one-hot einsums at
@@ -47,7 +53,8 @@ using StageObserver = llvm::function_ref<void(llvm::StringRef)>;
 /// done to the program's derivative by all floats, whose errors are measured
 /// beside the same program in f64; and the latter's gradients are compared with
 /// central differences. Nothing where all holds.
-/// Changes the program's module, and counts its ops.
+/// Changes the program's module, and counts its ops and, of those that are
+/// executed, the sides of thresholds that they are on.
 std::optional<Finding> checkProgram(Program &program,
                                     const CheckOptions &options,
                                     StageObserver observe, Census &census);

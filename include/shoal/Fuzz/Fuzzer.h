@@ -19,6 +19,10 @@ struct FuzzOptions {
   /// Shrink failing programs, the first of each kind, to files in this folder.
   bool shrink = false;
   std::string outputDirectory;
+  /// After so long a program is as small as it gets.
+  unsigned shrinkSeconds = 600;
+  /// Also print on which sides of thresholds of sizes programs were.
+  bool census = false;
   /// Stop after so many failures; 0 for never.
   unsigned maxFailures = 0;
   Generators generators = Generators::all();

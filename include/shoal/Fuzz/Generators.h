@@ -32,9 +32,10 @@ public:
   std::optional<Generators> without(llvm::ArrayRef<std::string> unwanted) const;
   /// Those named; nothing where one has a name that none has.
   std::optional<Generators> only(llvm::ArrayRef<std::string> wanted) const;
-  /// Without those of ops that refuse to be differentiated; loops know how
-  /// often they run.
-  Generators differentiable() const;
+  /// For programs of this kind: where these are to have gradients, without
+  /// those of ops that refuse to be differentiated, and loops know how often
+  /// they run.
+  Generators ofKind(const ProgramKind &kind) const;
 
 private:
   struct Entry {
@@ -48,7 +49,7 @@ private:
 
   llvm::SmallVector<Entry> entries;
   unsigned totalWeight = 0;
-  bool areDifferentiable = false;
+  ProgramKind kind;
 };
 
 } // namespace shoal::fuzz

@@ -46,20 +46,34 @@ struct Program {
 /// magnitude, of integers any up to 8.
 Bounds inputBounds(mlir::Type element);
 
+/// What all programs of a run have in common.
+struct ProgramKind {
+  /// Whether all that is drawn is to have a gradient.
+  bool isDifferentiable = false;
+  /// Whether sizes are drawn from both sides of those that decide how a program
+  /// is run (shoal/Support/Threshold.h): kernels cut for threads, transposes in
+  /// tiles, products in pieces, rows past the caches. Else all are small.
+  bool isLarge = false;
+  /// How many devices a mesh may have; up to 16 where empty.
+  llvm::SmallVector<int64_t> devices;
+};
+
 class ProgramBuilder {
 public:
   /// Starts with a random mesh and a few sizes that dimensions have.
-  ProgramBuilder(mlir::MLIRContext &context, Choices &choices);
+  ProgramBuilder(mlir::MLIRContext &context, Choices &choices,
+                 const ProgramKind &kind = {});
 
   Choices &choices;
   mlir::OpBuilder builder;
   mlir::Location loc;
   /// Its axes cut where sub-axes of the annotations end.
   Mesh mesh;
-  /// Whether all that is drawn is to have a gradient.
-  bool isDifferentiable = false;
+  /// As the program's kind says.
+  const bool isDifferentiable, isLarge;
 
-  static constexpr int64_t maxElements = 4096;
+  /// Of a value, and of the products of an einsum's elements.
+  int64_t maxElements = 4096, maxPoints = 200000;
 
   /// Values of the program, the newest first in the draw; nothing where none
   /// satisfies `suits`.
@@ -91,7 +105,7 @@ public:
                                 mlir::Type element) {
     return mlir::RankedTensorType::get(shape, element);
   }
-  static bool fits(llvm::ArrayRef<int64_t> shape);
+  bool fits(llvm::ArrayRef<int64_t> shape) const;
 
   /// Adds an op by its name, of results of these types.
   mlir::Operation *
@@ -132,7 +146,10 @@ public:
   Program finish() &&;
 
 private:
-  void addMesh();
+  void addMesh(llvm::ArrayRef<int64_t> devices);
+  void addSizes();
+  void addLargeSizes();
+  void dropTooLarge();
   void makeMesh(llvm::StringRef name, llvm::ArrayRef<int64_t> order);
   ShardingAttr randomSharding(llvm::ArrayRef<int64_t> shape);
   mlir::Value annotateByAxes(Known known);

@@ -11,6 +11,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Conversion/Fusion/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Support/Threshold.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -32,7 +33,8 @@ static PassCounter numKept(DEBUG_TYPE, "Gathers that stay calls");
 /// Up to so many ops each read scattered rows for themselves, if rows are so
 /// long that memory serves them as well as neighbouring ones.
 static constexpr size_t kMaxReaders = 4;
-static constexpr int64_t kLongRow = 128;
+static const support::Threshold
+    longRow("bytes of a gathered row that is read twice", 128);
 
 /// Adds the uses of `value` and of it in other shapes, if all are of loops of
 /// the call's block that read each element once.
@@ -78,7 +80,7 @@ static SmallVector<OpOperand *> findReaders(rt::GatherOp call) {
                            "each element once");
   if (readers.size() > kMaxReaders)
     return noReaders(call, "it has too many readers");
-  if (readers.size() > 1 && countRowBytes(call) < kLongRow)
+  if (readers.size() > 1 && !longRow.isReachedBy(countRowBytes(call)))
     return noReaders(call, "its rows are too short to be read several times");
   bool isWritten = llvm::any_of(readers, [&](OpOperand *use) {
     return mayBeWrittenBetween(call.getInput(), call, use->getOwner()) ||

@@ -9,6 +9,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Fusion/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Support/Threshold.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -26,9 +27,11 @@ using namespace shoal;
 static PassCounter numUnrolled(DEBUG_TYPE, "Reductions unrolled");
 
 /// Up to so many elements a thread has loads under way for all of them at once.
-static constexpr int64_t kMaxIterations = kSequentialTerms;
+static const support::Threshold
+    manyIterations("terms of a reduction that is a loop", kSequentialTerms + 1);
 /// Of bodies after each other.
-static constexpr int64_t kMaxUnrolledOps = 160;
+static const support::Threshold manyOps("ops of a reduction that is a loop",
+                                        161);
 
 namespace {
 
@@ -127,8 +130,8 @@ static bool shouldUnroll(linalg::GenericOp op, const LoopsOf &loops) {
     ++bodyOps;
   }
   int64_t iterations = loops.countReduced();
-  return iterations >= 1 && iterations <= kMaxIterations &&
-         iterations * bodyOps <= kMaxUnrolledOps &&
+  return iterations >= 1 && !manyIterations.isReachedBy(iterations) &&
+         !manyOps.isReachedBy(iterations * bodyOps) &&
          !llvm::is_contained(loops.ranges, 0) && isPlain(op, loops) &&
          !reducesRows(op, loops);
 }

@@ -13,6 +13,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "shoal/Conversion/Kernels/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Support/Threshold.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -33,6 +34,8 @@ static PassCounter numJammed(DEBUG_TYPE,
 /// Rows that are read at a time, of all operands: as many streams as a core's
 /// prefetchers follow.
 static constexpr int64_t kMaxRows = 8;
+static const support::Threshold manyRows("rows of a reduction in one pass",
+                                         kMaxRows);
 /// Of bodies after each other.
 static constexpr int64_t kMaxJammedOps = 64;
 
@@ -69,7 +72,8 @@ static int64_t countRows(linalg::GenericOp op, unsigned rowLoop) {
   }
   int64_t rows = kMaxRows / std::max<int64_t>(streams, 1);
   rows = std::min(rows, kMaxJammedOps / std::max<int64_t>(ops, 1));
-  return std::min(rows, op.getStaticLoopRanges()[rowLoop]);
+  int64_t range = op.getStaticLoopRanges()[rowLoop];
+  return manyRows.isReachedBy(range) ? rows : std::min(rows, range);
 }
 
 /// Cuts off the steps that are not whole times `rows`: a loop of their own.

@@ -3,6 +3,7 @@
 
 #include "KernelTiles.h"
 #include "mlir/Support/LLVM.h"
+#include "shoal/Support/Threshold.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -11,18 +12,25 @@ using namespace shoal;
 
 /// From where on a kernel is worth a start of threads, and what a tile costs
 /// about: 32 and 4 us of a core's way to memory, as in the runtime.
-static constexpr double kLeastBytes = 256 << 10, kTileBytes = 32 << 10;
+static const support::Threshold
+    leastBytes("bytes of a kernel that threads share", 256 << 10);
+static constexpr double kTileBytes = 32 << 10;
 /// Enough for many cores, and few enough that none is short.
 static constexpr int64_t kMostTiles = 256;
 /// Of the innermost loop: vectors run through whole cache lines, and through
 /// memory in long pieces.
 static constexpr int64_t kInnerStep = 64, kLeastInner = 512;
+static const support::Threshold
+    leastCutInner("steps of an innermost loop in tiles", 2 * kLeastInner);
+static const support::Threshold mostTiles("tiles of a kernel", kMostTiles);
 
 /// What several ops touch of a tile together: it stays in the second cache,
 /// which has 256 KiB or more, and so do their results. What they share is worth
 /// tiles where it is more than most such caches have.
 static constexpr int64_t kRowTileBytes = 64 << 10,
-                         kMostRowTileBytes = 256 << 10, kLeastShared = 1 << 20;
+                         kMostRowTileBytes = 256 << 10;
+static const support::Threshold
+    leastShared("bytes that ops share in tiles of rows", 1 << 20);
 
 /// The least divisor of `size` that is a multiple of `step`, from `least` to
 /// `most`; nothing where there is none.
@@ -46,17 +54,19 @@ static int64_t chooseTile(const KernelLoop &loop, int64_t parts, int64_t step) {
 
 SmallVector<int64_t> shoal::chooseKernelTiles(ArrayRef<KernelLoop> loops,
                                               double bytes) {
-  if (bytes < kLeastBytes)
+  if (!leastBytes.isReachedBy(bytes))
     return {};
-  auto wanted = static_cast<int64_t>(
-      std::min(bytes / kTileBytes, static_cast<double>(kMostTiles)));
+  auto wanted = mostTiles.isReachedBy(bytes / kTileBytes)
+                    ? kMostTiles
+                    : static_cast<int64_t>(bytes / kTileBytes);
   SmallVector<int64_t> tiles(loops.size(), 0);
   bool isCut = false;
   for (auto [number, loop] : llvm::enumerate(loops)) {
     bool isInner = number + 1 == loops.size();
     int64_t parts =
         std::min(isInner ? loop.size / kLeastInner : loop.size, wanted);
-    if (!loop.isParallel || parts < 2)
+    if (!loop.isParallel ||
+        (isInner && !leastCutInner.isReachedBy(loop.size)) || parts < 2)
       continue;
     tiles[number] = chooseTile(loop, parts, isInner ? kInnerStep : 1);
     if (tiles[number] == 0)
@@ -69,7 +79,7 @@ SmallVector<int64_t> shoal::chooseKernelTiles(ArrayRef<KernelLoop> loops,
 
 SmallVector<int64_t> shoal::chooseRowTiles(ArrayRef<int64_t> rows,
                                            int64_t shared, int64_t bytes) {
-  if (shared < kLeastShared)
+  if (!leastShared.isReachedBy(shared))
     return {};
   int64_t wanted = llvm::divideCeil(bytes, kRowTileBytes), parts = 1;
   SmallVector<int64_t> tiles(rows.size(), 0);

@@ -6,12 +6,14 @@
 #include "TransposeTiles.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Support/Threshold.h"
 
 using namespace mlir;
 using namespace shoal;
 
 /// Buffers of so many bytes are worth to be read once instead of twice.
-static constexpr int64_t kLargeBytes = 64 << 10;
+static const support::Threshold
+    largeBytes("bytes of a buffer that ops read in the same tile", 64 << 10);
 
 namespace {
 
@@ -160,7 +162,8 @@ static bool sharesRows(const Touch &a, const Touch &b) {
       a.dims[0] != b.dims[0])
     return false;
   return a.writes || b.writes ||
-         sizeInBytes(cast<MemRefType>(a.buffer.getType())) >= kLargeBytes;
+         largeBytes.isReachedBy(
+             sizeInBytes(cast<MemRefType>(a.buffer.getType())));
 }
 
 int64_t shoal::countSharedBytes(linalg::LinalgOp op,

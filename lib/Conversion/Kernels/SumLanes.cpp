@@ -5,6 +5,7 @@
 #include "../Utils/SumOrder.h"
 #include "TransposeTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Support/Threshold.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;
@@ -13,6 +14,12 @@ using namespace shoal;
 /// A register of AVX-512, and as many sums as its additions take cycles.
 static constexpr int64_t kVectorBytes = 64;
 static constexpr int64_t kMaxVectors = 4;
+static const support::Threshold leastTerms("terms of a sum in lanes",
+                                           kSequentialTerms + 1);
+static const support::Threshold manyVectors("vectors of a sum's terms",
+                                            kMaxVectors);
+static const support::Threshold
+    leastRows("rows of a sum that are added side by side", 2);
 
 bool shoal::mayBeReassociated(Operation *op) {
   auto math = dyn_cast<arith::ArithFastMathInterface>(op);
@@ -67,7 +74,9 @@ static Type findSums(linalg::GenericOp op, SumLanes &sums) {
 static void planTerms(int64_t terms, int64_t whole, SumLanes &sums) {
   sums.width = std::min<int64_t>(whole, llvm::bit_ceil<uint64_t>(terms));
   int64_t vectors = llvm::bit_floor<uint64_t>(terms / sums.width);
-  sums.lanes = sums.width * std::clamp<int64_t>(vectors, 1, kMaxVectors);
+  sums.lanes = sums.width * (manyVectors.isReachedBy(vectors)
+                                 ? kMaxVectors
+                                 : std::max<int64_t>(vectors, 1));
 }
 
 /// Lanes of `kept` elements, in vectors of `inner`. False where one alone would
@@ -78,7 +87,7 @@ static bool planRows(int64_t terms, int64_t inner, int64_t whole,
   sums.width = inner;
   sums.lanes =
       static_cast<int64_t>(llvm::bit_floor<uint64_t>(rows)) * sums.kept;
-  return rows >= 2;
+  return leastRows.isReachedBy(rows);
 }
 
 /// Sets the loops that the sums run along; false where there are none.
@@ -104,7 +113,7 @@ std::optional<SumLanes> shoal::planSumLanes(linalg::GenericOp op) {
   for (unsigned loop = 0; loop < ranges.size(); ++loop)
     terms *= reduces(op, loop) ? ranges[loop] : 1;
   SumLanes sums;
-  if (llvm::is_contained(ranges, 0) || terms <= kSequentialTerms ||
+  if (llvm::is_contained(ranges, 0) || !leastTerms.isReachedBy(terms) ||
       !findLoops(op, ranges, sums))
     return std::nullopt;
   Type element = findSums(op, sums);

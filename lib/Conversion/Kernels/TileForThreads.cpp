@@ -3,14 +3,13 @@
 
 // The pass --shoal-tile-for-threads.
 
+#include "LoopBox.h"
 #include "RowTiles.h"
 #include "TransposeTiles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -111,9 +110,14 @@ static void keepSquares(linalg::LinalgOp op,
 
 static SmallVector<KernelLoop> loopsOf(linalg::LinalgOp op) {
   SmallVector<KernelLoop> loops;
-  for (auto [size, kind] :
-       llvm::zip_equal(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
-    loops.push_back({size, kind == utils::IteratorType::parallel});
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (auto [number, size, kind] :
+       llvm::enumerate(op.getStaticLoopRanges(), op.getIteratorTypesArray())) {
+    LoopCut cut = cutOf(maps, number);
+    bool isParallel =
+        kind == utils::IteratorType::parallel && cut != LoopCut::None;
+    loops.push_back({size, isParallel, /*unit=*/cut == LoopCut::Equal});
+  }
   keepSquares(op, loops);
   return loops;
 }
@@ -129,30 +133,7 @@ static void markTiles(scf::ParallelOp loops, double cost, int64_t count) {
 }
 
 //===----------------------------------------------------------------------===//
-// One op
-//===----------------------------------------------------------------------===//
-
-static void tileOp(linalg::LinalgOp op) {
-  SmallVector<KernelLoop> loops = loopsOf(op);
-  double cost = costOf(op);
-  SmallVector<int64_t> tiles = chooseKernelTiles(loops, cost);
-  if (tiles.empty())
-    return;
-  IRRewriter rewriter(op);
-  linalg::LinalgTilingOptions options;
-  options.setTileSizes(tiles);
-  options.setLoopType(linalg::LinalgTilingLoopType::ParallelLoops);
-  FailureOr<linalg::TiledLinalgOp> tiled =
-      linalg::tileLinalgOp(rewriter, op, options);
-  if (failed(tiled))
-    return;
-  markTiles(cast<scf::ParallelOp>(tiled->loops.front()), cost,
-            countTiles(loops, tiles));
-  rewriter.eraseOp(op);
-}
-
-//===----------------------------------------------------------------------===//
-// Ops on the same rows
+// Tiles
 //===----------------------------------------------------------------------===//
 
 /// Loops over the tiles of all rows.
@@ -172,45 +153,47 @@ static scf::ParallelOp makeTileLoops(OpBuilder &builder, Location loc,
 /// The op on the rows of one tile, where the builder is.
 static void emitTile(OpBuilder &builder, linalg::LinalgOp op,
                      const RowTiles &rows, ValueRange places) {
-  SmallVector<OpFoldResult> tiles, offsets, bounds;
-  for (int64_t size : op.getStaticLoopRanges()) {
-    size_t loop = tiles.size();
-    int64_t tile = loop < rows.tiles.size() ? rows.tiles[loop] : 0;
-    tiles.push_back(builder.getIndexAttr(tile));
-    bounds.push_back(builder.getIndexAttr(size));
-    offsets.push_back(tile ? OpFoldResult(places.front()) : OpFoldResult());
-    if (tile)
-      places = places.drop_front();
+  LoopBox box = LoopBox::all(op);
+  for (auto [loop, size, tile] : llvm::enumerate(rows.sizes, rows.tiles)) {
+    if (tile == 0)
+      continue;
+    box.cut(builder, op.getLoc(), loop, places.front(), tile, size);
+    places = places.drop_front();
   }
-  SmallVector<OpFoldResult> begins = llvm::filter_to_vector(
-      offsets, [](OpFoldResult offset) { return bool(offset); });
-  SmallVector<Value> operands = linalg::makeTiledShapes(
-      builder, op.getLoc(), op, op->getOperands(), begins, tiles, bounds,
-      /*omitPartialTileCheck=*/true);
-  auto tile = cast<linalg::LinalgOp>(clone(builder, op, TypeRange(), operands));
-  linalg::offsetIndices(builder, tile, offsets);
+  emitBox(builder, op, box);
 }
 
-/// Runs all ops on a tile before the next tile.
-static void tileRows(ArrayRef<linalg::LinalgOp> ops) {
-  std::optional<RowTiles> rows = planRowTiles(ops);
-  if (!rows)
-    return;
-  double cost = 0;
+/// Runs all ops on a tile of their outer loops before the next tile.
+static void tileOps(ArrayRef<linalg::LinalgOp> ops, const RowTiles &rows,
+                    double cost) {
   int64_t count = 1;
-  for (linalg::LinalgOp op : ops)
-    cost += costOf(op);
-  for (auto [size, tile] : llvm::zip_equal(rows->sizes, rows->tiles))
-    count *= tile == 0 ? 1 : size / tile;
+  for (auto [size, tile] : llvm::zip_equal(rows.sizes, rows.tiles))
+    count *= tile == 0 ? 1 : llvm::divideCeil(size, tile);
   linalg::LinalgOp last = ops.back();
   OpBuilder builder(last);
-  scf::ParallelOp loops = makeTileLoops(builder, last.getLoc(), *rows);
+  scf::ParallelOp loops = makeTileLoops(builder, last.getLoc(), rows);
   builder.setInsertionPointToStart(loops.getBody());
   for (linalg::LinalgOp op : ops)
-    emitTile(builder, op, *rows, loops.getInductionVars());
+    emitTile(builder, op, rows, loops.getInductionVars());
   markTiles(loops, cost, count);
   for (linalg::LinalgOp op : ops)
     op->erase();
+}
+
+static void tileOp(linalg::LinalgOp op) {
+  SmallVector<KernelLoop> loops = loopsOf(op);
+  double cost = costOf(op);
+  RowTiles rows{op.getStaticLoopRanges(), chooseKernelTiles(loops, cost)};
+  if (!rows.tiles.empty())
+    tileOps(op, rows, cost);
+}
+
+static void tileRows(ArrayRef<linalg::LinalgOp> ops) {
+  double cost = 0;
+  for (linalg::LinalgOp op : ops)
+    cost += costOf(op);
+  if (std::optional<RowTiles> rows = planRowTiles(ops))
+    tileOps(ops, *rows, cost);
 }
 
 namespace {

@@ -3,14 +3,16 @@
 
 // The pass --shoal-tile-transposes.
 
+#include "LoopBox.h"
 #include "TransposeTiles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "shoal/Conversion/Kernels/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Support/Threshold.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -26,6 +28,8 @@ namespace shoal {
 static shoal::PassCounter numTransposes(DEBUG_TYPE, "Ops that run in tiles");
 
 static constexpr int64_t kTile = shoal::kTransposeTile;
+static const shoal::support::Threshold
+    leastRange("rows and columns of a transposed operand in tiles", 2 * kTile);
 
 /// Tile sizes, 0 for a loop that stays whole; empty where nothing is gained.
 static SmallVector<int64_t> chooseTiles(linalg::GenericOp op) {
@@ -37,8 +41,8 @@ static SmallVector<int64_t> chooseTiles(linalg::GenericOp op) {
   unsigned inner = loops - 1;
   for (OpOperand &operand : op->getOpOperands()) {
     auto loop = shoal::findContiguousLoop(op.getMatchingIndexingMap(&operand));
-    if (!loop || *loop == inner || ranges[*loop] < 2 * kTile ||
-        ranges[inner] < 2 * kTile)
+    if (!loop || *loop == inner ||
+        !leastRange.isReachedBy(std::min(ranges[*loop], ranges[inner])))
       continue;
     // An operand that the innermost loop does not move over is read once.
     if (!op.getMatchingIndexingMap(&operand).isFunctionOfDim(inner))
@@ -50,35 +54,65 @@ static SmallVector<int64_t> chooseTiles(linalg::GenericOp op) {
              : tiles;
 }
 
+/// Whether tiles of all loops, of one size each, make the op.
+static bool canTile(linalg::GenericOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  return op.hasPureBufferSemantics() &&
+         llvm::all_of(llvm::seq(op.getNumLoops()), [&](unsigned loop) {
+           return shoal::cutOf(maps, loop) != shoal::LoopCut::None;
+         });
+}
+
+/// A copy of the op that makes of one loop the steps in [begin, end).
+static linalg::GenericOp emitSteps(OpBuilder &builder, linalg::GenericOp op,
+                                   unsigned loop, int64_t begin, int64_t end) {
+  shoal::LoopBox box = shoal::LoopBox::all(op);
+  box.begins[loop] = builder.getIndexAttr(begin);
+  box.sizes[loop] = builder.getIndexAttr(end - begin);
+  return cast<linalg::GenericOp>(
+      shoal::emitBox(builder, op, box).getOperation());
+}
+
 /// Cuts off what is no whole number of tiles along each tiled loop; what is
 /// left has whole tiles only.
-static linalg::GenericOp splitRemainders(IRRewriter &rewriter,
-                                         linalg::GenericOp op,
+static linalg::GenericOp splitRemainders(linalg::GenericOp op,
                                          ArrayRef<int64_t> tiles) {
   for (auto [loop, tile] : llvm::enumerate(tiles)) {
     int64_t range = op.getStaticLoopRanges()[loop];
     if (tile == 0 || range % tile == 0)
       continue;
-    auto [whole, rest] =
-        linalg::splitOp(rewriter, cast<TilingInterface>(op.getOperation()),
-                        loop, rewriter.getIndexAttr(range / tile * tile));
-    op = cast<linalg::GenericOp>(whole.getOperation());
+    OpBuilder builder(op);
+    int64_t end = range / tile * tile;
+    linalg::GenericOp whole = emitSteps(builder, op, loop, 0, end);
+    emitSteps(builder, op, loop, end, range);
+    op->erase();
+    op = whole;
   }
   return op;
 }
 
-static LogicalResult tile(IRRewriter &rewriter, linalg::GenericOp op,
-                          SmallVector<int64_t> tiles) {
-  op = splitRemainders(rewriter, op, tiles);
-  rewriter.setInsertionPoint(op);
+static void tile(linalg::GenericOp op, SmallVector<int64_t> tiles) {
+  op = splitRemainders(op, tiles);
   // Around a tile its other loops make one step.
   llvm::replace(tiles, 0, 1);
-  linalg::LinalgTilingOptions options;
-  options.setTileSizes(tiles);
-  if (failed(linalg::tileLinalgOp(rewriter, op, options)))
-    return failure();
-  rewriter.eraseOp(op);
-  return success();
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  auto constants = [&](ArrayRef<int64_t> numbers) {
+    return llvm::map_to_vector(numbers, [&](int64_t number) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, number);
+    });
+  };
+  scf::buildLoopNest(
+      builder, loc, constants(SmallVector<int64_t>(tiles.size(), 0)),
+      constants(ranges), constants(tiles),
+      [&](OpBuilder &b, Location, ValueRange places) {
+        shoal::LoopBox box = shoal::LoopBox::all(op);
+        for (auto [loop, place] : llvm::enumerate(places))
+          box.cut(b, loc, loop, place, tiles[loop], ranges[loop]);
+        shoal::emitBox(b, op, box);
+      });
+  op->erase();
 }
 
 namespace {
@@ -87,16 +121,13 @@ struct TileTransposes : shoal::impl::TileTransposesBase<TileTransposes> {
   void runOnOperation() override {
     SmallVector<linalg::GenericOp> ops;
     getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
-    IRRewriter rewriter(&getContext());
     for (linalg::GenericOp op : ops) {
       SmallVector<int64_t> tiles = chooseTiles(op);
-      if (tiles.empty())
+      if (tiles.empty() || !canTile(op))
         continue;
-      std::string place = shoal::sourcePlace(op.getLoc());
-      rewriter.setInsertionPoint(op);
-      if (failed(tile(rewriter, op, tiles)))
-        continue;
-      LDBG() << "tiles of " << kTile << " at " << place;
+      LDBG() << "tiles of " << kTile << " at "
+             << shoal::sourcePlace(op.getLoc());
+      tile(op, tiles);
       ++numTransposes;
     }
   }

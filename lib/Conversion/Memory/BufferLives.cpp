@@ -8,6 +8,7 @@
 #include "shoal/Conversion/Memory/Passes.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Support/Threshold.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -71,12 +72,16 @@ static std::optional<Buffer> measure(Value memory, int64_t last,
   return buffer;
 }
 
+static const support::Threshold
+    leastShared("bytes of a result in whose memory others lie before",
+                kLeastSharedResult);
+
 /// Whether the argument is a result in whose memory others may lie before.
 static bool isShared(func::FuncOp func, BlockArgument argument) {
   auto type = dyn_cast<MemRefType>(argument.getType());
   return type && func.getArgAttr(argument.getArgNumber(), kResultAttr) &&
          type.hasStaticShape() && type.getLayout().isIdentity() &&
-         sizeInBytes(type) >= kLeastSharedResult;
+         leastShared.isReachedBy(sizeInBytes(type));
 }
 
 FailureOr<SmallVector<Buffer>>

@@ -11,13 +11,17 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Dialect/Shoal/IR/WindowsOps.h"
+#include "shoal/Support/Threshold.h"
 
 using namespace mlir;
 using namespace shoal;
 
 /// How many times as large as operand and result the patches may be: above what
 /// three kernel rows in each of three dimensions need.
-static constexpr int64_t kLargestPatches = 32;
+static const support::Threshold
+    largePatches("elements of a convolution's patches for each of its operand "
+                 "and result",
+                 32);
 
 namespace {
 
@@ -179,9 +183,9 @@ private:
     double patches = 1;
     for (char letter : patchLetters())
       patches *= sizes[letter];
-    return patches <= double(kLargestPatches) *
-                          (tensorTypeOf(op.getInput()).getNumElements() +
-                           type.getNumElements());
+    auto elements = static_cast<double>(
+        tensorTypeOf(op.getInput()).getNumElements() + type.getNumElements());
+    return elements == 0 || !largePatches.isReachedBy(patches / elements);
   }
 
   Value multiplyPatches() {

@@ -74,7 +74,70 @@ static std::string letterSecond(ProgramBuilder &p, ArrayRef<int64_t> shape,
   return term;
 }
 
+/// Some letters stay, the others are summed over.
+static std::string pickResult(ProgramBuilder &p, const Letters &letters) {
+  std::string order = letters.all, result;
+  p.choices.shuffle(order);
+  int64_t elements = 1;
+  for (char letter : order) {
+    bool stays = p.choices.chance(60);
+    // Of large programs most would be refused.
+    if (p.isLarge && elements * letters.sizeOf(letter) > p.maxElements)
+      continue;
+    if (!stays)
+      continue;
+    result += letter;
+    elements *= std::max<int64_t>(letters.sizeOf(letter), 1);
+  }
+  return result;
+}
+
+/// One product of matrices, or some, of sizes that a library cuts and packs;
+/// operands and result are stored either way.
+static bool makeLargeProduct(ProgramBuilder &p) {
+  static constexpr int64_t sides[] = {256, 64, 1, 300, 512, 700, 1024, 2048};
+  static constexpr int64_t depths[] = {64, 16, 100, 256, 512, 1024};
+  int64_t m = p.choices.pick(sides), n = p.choices.pick(sides);
+  int64_t k = p.choices.pick(depths);
+  int64_t batch = p.choices.chance(25) ? 1 + p.choices.below(5) : 1;
+  auto isTooLarge = [&] {
+    int64_t most = std::max({m * n, m * k, n * k});
+    return batch * most > p.maxElements || batch * m * n * k > p.maxPoints;
+  };
+  while (isTooLarge()) {
+    int64_t *longest =
+        std::max({&m, &n, &k}, [](auto a, auto b) { return *a < *b; });
+    *longest = (*longest + 1) / 2;
+  }
+  std::string left = "bik", right = "bkj", result = "bij";
+  for (std::string *term : {&left, &right, &result})
+    if (p.choices.chance(40))
+      std::swap((*term)[1], (*term)[2]);
+  auto shapeOf = [&](StringRef term) {
+    SmallVector<int64_t> shape;
+    for (char letter : term)
+      shape.push_back(letter == 'b'   ? batch
+                      : letter == 'i' ? m
+                      : letter == 'j' ? n
+                                      : k);
+    return shape;
+  };
+  Type element = p.floatType();
+  Known a = p.pickOfType(p.tensor(shapeOf(left), element));
+  Known b = p.pickOfType(p.tensor(shapeOf(right), element));
+  Bounds range = sumOf(k, product(a.range, b.range, element), element);
+  if (!isUsable(range, element))
+    return false;
+  Value made = EinsumOp::create(
+      p.builder, p.loc, p.tensor(shapeOf(result), element),
+      left + "," + right + "->" + result, ValueRange{a.value, b.value});
+  p.add(made, range);
+  return true;
+}
+
 static bool makeEinsum(ProgramBuilder &p) {
+  if (p.isLarge && p.choices.chance(60))
+    return makeLargeProduct(p);
   auto first =
       p.pickOr([](const Known &k) { return !k.element().isInteger(1); },
                [&] { return p.tensor(p.shape(1, 3), p.floatType()); });
@@ -98,7 +161,7 @@ static bool makeEinsum(ProgramBuilder &p) {
       term = letterSecond(p, other->shape(), letters);
     } else {
       SmallVector<int64_t> shape = secondShape(p, letters, term);
-      if (!ProgramBuilder::fits(shape))
+      if (!p.fits(shape))
         return false;
       second = p.input(p.tensor(shape, element));
     }
@@ -106,20 +169,17 @@ static bool makeEinsum(ProgramBuilder &p) {
     spec += "," + term;
     range = product(range, second.range, productElement);
   }
-  // Some letters stay, the others are summed over.
-  std::string result;
+  std::string result = pickResult(p, letters);
   SmallVector<int64_t> shape;
   int64_t terms = 1, points = 1;
-  std::string order = letters.all;
-  p.choices.shuffle(order);
-  for (char letter : order) {
+  for (char letter : letters.all) {
     points *= letters.sizeOf(letter);
-    if (p.choices.chance(60))
-      result += letter, shape.push_back(letters.sizeOf(letter));
-    else
+    if (!StringRef(result).contains(letter))
       terms *= letters.sizeOf(letter);
   }
-  if (!ProgramBuilder::fits(shape) || points > 200000)
+  for (char letter : result)
+    shape.push_back(letters.sizeOf(letter));
+  if (!p.fits(shape) || points > p.maxPoints)
     return false;
   Type resultElement = element;
   if (isFloat8(element))

@@ -58,8 +58,8 @@ static bool makeRagged(ProgramBuilder &p) {
   for (auto [letter, size] : sizes)
     points *= size;
   SmallVector<int64_t> shape = shapeOf(spec.result);
-  if (!ProgramBuilder::fits(shape) ||
-      !ProgramBuilder::fits(shapeOf(spec.inputs[1])) || points > 200000)
+  if (!p.fits(shape) || !p.fits(shapeOf(spec.inputs[1])) ||
+      points > p.maxPoints)
     return false;
   Known rhs = p.pickOfType(p.tensor(shapeOf(spec.inputs[1]), lhs.element()));
   int64_t terms = 1;

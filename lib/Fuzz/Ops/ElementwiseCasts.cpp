@@ -102,7 +102,7 @@ static bool makeBitsOfFloat(ProgramBuilder &p) {
     shape.push_back(p.choices.chance(50) || width == 16 ? width / 8 : 2);
     width /= shape.back();
   }
-  if (!ProgramBuilder::fits(shape))
+  if (!p.fits(shape))
     return false;
   Type to = p.builder.getIntegerType(width);
   p.add(bitcast(p, positive, p.tensor(shape, to)), anyInteger(to));
@@ -148,7 +148,7 @@ static bool makeBitsOfInteger(ProgramBuilder &p) {
     shape.pop_back();
   else if (width > other)
     shape.push_back(width / other);
-  if (!ProgramBuilder::fits(shape))
+  if (!p.fits(shape))
     return false;
   p.add(bitcast(p, a.value, p.tensor(shape, to)), anyInteger(to));
   return true;

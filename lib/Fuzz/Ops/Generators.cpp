@@ -45,15 +45,15 @@ std::optional<Generators> Generators::only(ArrayRef<std::string> wanted) const {
   return filtered(wanted, /*areWanted=*/true);
 }
 
-Generators Generators::differentiable() const {
+Generators Generators::ofKind(const ProgramKind &wanted) const {
   // Calls have no derivative, and differences know nothing of gradients that
   // stop, or of bits.
   static constexpr StringRef unwanted[] = {"shoal.custom_call", "stop_gradient",
                                            "bits of a float", "float of bits"};
   Generators kept;
-  kept.areDifferentiable = true;
+  kept.kind = wanted;
   for (const Entry &entry : entries)
-    if (!llvm::is_contained(unwanted, entry.name))
+    if (!wanted.isDifferentiable || !llvm::is_contained(unwanted, entry.name))
       kept.add(entry.name, entry.generator, entry.weight);
   return kept;
 }
@@ -70,8 +70,7 @@ const Generators::Entry &Generators::draw(Choices &choices) const {
 
 Program Generators::makeProgram(MLIRContext &context, Choices &choices) const {
   constexpr unsigned maxOps = 24;
-  ProgramBuilder program(context, choices);
-  program.isDifferentiable = areDifferentiable;
+  ProgramBuilder program(context, choices, kind);
   program.addRandomOp = [this](ProgramBuilder &p) {
     draw(p.choices).generator(p);
   };

@@ -142,7 +142,7 @@ private:
 static bool makeGather(ProgramBuilder &p) {
   Known a = anyValue(p);
   Windows w(p, a.shape());
-  if (!ProgramBuilder::fits(w.shape) || !ProgramBuilder::fits(w.indicesShape))
+  if (!p.fits(w.shape) || !p.fits(w.indicesShape))
     return false;
   Known indices = p.pickOfType(p.tensor(w.indicesShape, p.integerType()));
   SmallVector<NamedAttribute> attributes;
@@ -184,7 +184,7 @@ static std::optional<Bounds> drawKind(ProgramBuilder &p, Type element,
 static bool makeScatter(ProgramBuilder &p) {
   Known a = anyValue(p);
   Windows w(p, a.shape());
-  if (!ProgramBuilder::fits(w.shape) || !ProgramBuilder::fits(w.indicesShape))
+  if (!p.fits(w.shape) || !p.fits(w.indicesShape))
     return false;
   Known indices = p.pickOfType(p.tensor(w.indicesShape, p.integerType()));
   Known updates = p.pickOfType(p.tensor(w.shape, a.element()));

@@ -119,7 +119,7 @@ void RegionMaker::yieldOne(Known known) {
     SmallVector<int64_t> next(whole);
     if (dim >= 0)
       next[dim] *= p.mesh.axes[axis].size;
-    if (dim < 0 || !ProgramBuilder::fits(next)) {
+    if (dim < 0 || !p.fits(next)) {
       same.push_back(axis);
       continue;
     }

@@ -80,7 +80,7 @@ static bool makeOneHot(ProgramBuilder &p) {
   int64_t dim = p.choices.below(a.type().getRank() + 1);
   SmallVector<int64_t> shape(a.shape());
   shape.insert(shape.begin() + dim, p.size());
-  if (!ProgramBuilder::fits(shape))
+  if (!p.fits(shape))
     return false;
   Type element = p.elementType();
   p.add(OneHotOp::create(p.builder, p.loc, p.tensor(shape, element), a.value,
@@ -113,7 +113,7 @@ static bool makeGating(ProgramBuilder &p) {
   int64_t capacity = 1 + p.choices.below(5);
   SmallVector<int64_t> shape(gates.shape());
   shape.push_back(capacity);
-  if (!ProgramBuilder::fits(shape))
+  if (!p.fits(shape))
     return false;
   auto type = p.tensor(shape, element);
   auto op = TopKGatingOp::create(

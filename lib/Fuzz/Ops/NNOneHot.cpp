@@ -33,7 +33,7 @@ static std::optional<Lettered> otherOperand(ProgramBuilder &p, OneHots &hots,
   if (p.choices.chance(80))
     letters += p.choices.chance(80) ? "m" : "mn";
   auto type = hots.type(letters, hots.getElement());
-  if (letters.empty() || !ProgramBuilder::fits(type.getShape()))
+  if (letters.empty() || !p.fits(type.getShape()))
     return std::nullopt;
   return Lettered{p.pickOfType(type), letters};
 }
@@ -55,7 +55,7 @@ static bool addProduct(ProgramBuilder &p, OneHots &hots, const Lettered &a,
   Type element = hots.getElement();
   Bounds range =
       sumOf(terms, product(a.known.range, b.known.range, element), element);
-  if (!ProgramBuilder::fits(type.getShape()) || points > 200000 ||
+  if (!p.fits(type.getShape()) || points > p.maxPoints ||
       !isUsable(range, element))
     return false;
   p.add(EinsumOp::create(p.builder, p.loc, type,

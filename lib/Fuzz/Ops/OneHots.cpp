@@ -305,7 +305,7 @@ Lettered OneHots::compared(const Lettered &mask) {
 }
 
 std::optional<Lettered> OneHots::mask() {
-  if (!ProgramBuilder::fits(type(tokens + "ec", element).getShape()))
+  if (!p.fits(type(tokens + "ec", element).getShape()))
     return std::nullopt;
   auto next = [&] {
     Lettered own = choice();
@@ -318,8 +318,7 @@ std::optional<Lettered> OneHots::mask() {
     all = compared(all);
   for (unsigned views = p.choices.below(3); views > 0; --views)
     all = view(all);
-  if (!isUsable(all.known.range, element) ||
-      !ProgramBuilder::fits(all.known.shape()))
+  if (!isUsable(all.known.range, element) || !p.fits(all.known.shape()))
     return std::nullopt;
   return all;
 }

@@ -40,7 +40,7 @@ static SmallVector<int64_t> otherShape(ProgramBuilder &p,
 static bool makeReshape(ProgramBuilder &p) {
   Known a = p.anyValue(0);
   SmallVector<int64_t> shape = otherShape(p, a.shape());
-  if (!ProgramBuilder::fits(shape))
+  if (!p.fits(shape))
     return false;
   p.add(ReshapeOp::create(p.builder, p.loc, p.tensor(shape, a.element()),
                           a.value),

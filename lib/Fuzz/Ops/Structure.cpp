@@ -26,7 +26,7 @@ static bool makeBroadcast(ProgramBuilder &p) {
     shape.push_back(size == 1 && p.choices.chance(70) ? p.size() : size);
   }
   addNew();
-  if (!ProgramBuilder::fits(shape))
+  if (!p.fits(shape))
     return false;
   p.add(BroadcastInDimOp::create(p.builder, p.loc, p.tensor(shape, a.element()),
                                  a.value, dims),
@@ -94,7 +94,7 @@ static bool makePad(ProgramBuilder &p) {
     if (shape.back() < 0)
       return false;
   }
-  if (!ProgramBuilder::fits(shape))
+  if (!p.fits(shape))
     return false;
   auto scalar = p.tensor({}, a.element());
   Known value = p.choices.chance(60)
@@ -152,7 +152,7 @@ static bool makeConcatenate(ProgramBuilder &p) {
     range = either(range, next.range);
   }
   p.choices.shuffle(operands);
-  if (!ProgramBuilder::fits(shape))
+  if (!p.fits(shape))
     return false;
   p.add(ConcatenateOp::create(p.builder, p.loc, p.tensor(shape, a.element()),
                               operands, dim),

@@ -26,11 +26,21 @@ struct Window {
 
 } // namespace
 
+/// Whether all windows, of each of these elements, read so few places that an
+/// interpreter does not take long.
+static bool fits(const ProgramBuilder &p, const Window &window,
+                 ArrayRef<int64_t> shape) {
+  constexpr int64_t mostPlaces = int64_t(1) << 24;
+  return p.fits(shape) && (!p.isLarge || ShapedType::getNumElements(shape) <=
+                                             mostPlaces / window.places());
+}
+
 /// Adds a dimension of `size` rows; returns how often the window stands in it.
 /// Plain windows have no dilation and no negative padding.
 static int64_t addDim(ProgramBuilder &p, int64_t size, bool isPlain,
                       Window &window) {
-  int64_t places = 1 + p.choices.below(3);
+  int64_t most = !p.isLarge ? 3 : p.choices.chance(20) ? 60 : 7;
+  int64_t places = 1 + p.choices.below(most);
   int64_t stride = p.choices.chance(40) ? 1 + p.choices.below(3) : 1;
   int64_t base = !isPlain && p.choices.chance(20) ? 2 : 1;
   int64_t dilation = !isPlain && p.choices.chance(20) ? 2 : 1;
@@ -124,7 +134,7 @@ static bool makeConvolution(ProgramBuilder &p) {
   int64_t terms = window.places() * kernelSizes[0];
   Bounds range =
       sumOf(terms, product(input.range, kernel.range, element), element);
-  if (!ProgramBuilder::fits(shape) || !isUsable(range, element))
+  if (!fits(p, window, shape) || !isUsable(range, element))
     return false;
   // Sums in a wider type, as accumulators are; the range is the narrower's.
   Type resultElement = element;
@@ -185,7 +195,7 @@ static bool makeReduceWindow(ProgramBuilder &p) {
                    : p.pickOfType(scalar);
   auto range = rangeOfReduction(kind, either(a.range, init.range),
                                 window.places() + 1, a.element());
-  if (!ProgramBuilder::fits(shape) || !range || !isUsable(*range, a.element()))
+  if (!fits(p, window, shape) || !range || !isUsable(*range, a.element()))
     return false;
   SmallVector<NamedAttribute> attributes{
       kindAttr(p, kind),
@@ -211,7 +221,7 @@ static bool makeSelectAndScatter(ProgramBuilder &p) {
   SmallVector<int64_t> shape;
   for (int64_t size : a.shape())
     shape.push_back(addDim(p, size, /*isPlain=*/true, window));
-  if (!ProgramBuilder::fits(shape))
+  if (!fits(p, window, shape))
     return false;
   Known source = p.pickOfType(p.tensor(shape, a.element()));
   Known init = p.constant(p.tensor({}, a.element()), p.choices.below(3));

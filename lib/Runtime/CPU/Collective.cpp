@@ -7,6 +7,7 @@
 #include "Reductions.h"
 #include "shoal/Calls/CollectiveScratch.h"
 #include "shoal/Calls/Sizes.h"
+#include "shoal/Support/Threshold.h"
 
 #include <limits>
 
@@ -183,7 +184,8 @@ void Collective::reduceByParts(ElementType type, Kind kind, int64_t count,
 }
 
 /// Below, MPI may send pieces of many ranks in fewer messages than there are.
-static constexpr int64_t leastMessage = 256;
+static const support::Threshold
+    leastMessage("bytes of a reduced piece that is sent for itself", 256);
 
 /// Open MPI's MPI_Reduce_scatter_block takes two to three times as long for
 /// long messages, and a buffer of their size. This rank's own terms are read
@@ -194,7 +196,7 @@ void Collective::reducePieces(ElementType type, Kind kind, int64_t count,
   int p = 0, index = 0;
   check(MPI_Comm_size(group, &p), "MPI_Comm_size");
   int64_t bytes = bytesOf(type, {&count, 1});
-  if (bytes < leastMessage) {
+  if (!leastMessage.isReachedBy(bytes)) {
     swapPieces(bytes, stride, from, terms);
     return combine(type, kind, count, p, terms, to);
   }

@@ -3,12 +3,15 @@
 
 #include "Combine.h"
 #include "SharedLoops.h"
+#include "shoal/Support/Threshold.h"
 
 #include <vector>
 
 namespace shoal::rt {
 
-static constexpr int64_t strip = 1024;
+static constexpr int64_t stripSize = 1024;
+static const support::Threshold strip("elements of a combined strip",
+                                      stripSize);
 
 /// `width` elements from `begin` on, few enough that what is combined so far
 /// stays in the cache.
@@ -18,7 +21,7 @@ static void combineStrip(int64_t begin, int64_t width,
   auto termsOf = [&](const char *array) {
     return reinterpret_cast<const T *>(array) + begin;
   };
-  Accumulator<T> combined[strip];
+  Accumulator<T> combined[stripSize];
   const T *first = termsOf(in[0]);
   for (int64_t i = 0; i < width; ++i)
     combined[i] = toAccumulator(first[i]);

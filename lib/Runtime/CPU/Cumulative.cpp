@@ -5,6 +5,7 @@
 #include "../Program/Numeric.h"
 #include "SharedLoops.h"
 #include "shoal/Calls/Lines.h"
+#include "shoal/Support/Threshold.h"
 
 #include <algorithm>
 
@@ -22,6 +23,9 @@ struct Scan {
 } // namespace
 
 static constexpr int64_t maxStrip = 256;
+static const shoal::support::Threshold
+    wideStrip("lines of a wide strip of a cumulative op", maxStrip),
+    narrowStrip("lines of a narrow strip of a cumulative op", 64);
 
 /// Inner is cut into strips, so that the running values stay in cache and rows
 /// are walked by vectors.
@@ -43,10 +47,9 @@ static void scanStrip(Scan scan, const char *from, char *to, int64_t width) {
 }
 
 /// Wide strips are a little faster, narrow ones give each thread some.
-static int64_t chooseStrip(const Scan &scan) {
-  constexpr int64_t narrow = 64;
+static const shoal::support::Threshold &chooseStrip(const Scan &scan) {
   bool isEnough = scan.outer * scan.inner >= 2 * maxStrip * threads();
-  return threads() == 1 || isEnough ? maxStrip : narrow;
+  return threads() == 1 || isEnough ? wideStrip : narrowStrip;
 }
 
 /// The only code that knows types: nests call it by pointer.

@@ -9,6 +9,7 @@
 #include "RowCopy.h"
 #include "SharedLoops.h"
 #include "shoal/Calls/IndexingScratch.h"
+#include "shoal/Support/Threshold.h"
 
 #include <algorithm>
 #include <cstring>
@@ -47,7 +48,8 @@ static void gatherBoxes(const IndexedBoxes &boxes, int64_t elementBytes,
   }
   // Of boxes of several rows threads may share one: who is behind it is not
   // the one that finishes.
-  bool streams = loops.empty() && boxes.count() * row >= streamedBytes;
+  bool streams =
+      loops.empty() && streamedBytes.isReachedBy(boxes.count() * row);
   auto copyRow = streams ? streamRow : copyCached;
   double rowBytes = 2.0 * static_cast<double>(row);
   auto copyBox = [&](const std::vector<int64_t> &starts, int64_t operandBase,
@@ -186,11 +188,13 @@ static void scatterColumns(const IndexedBoxes &boxes, const void *indices,
   });
 }
 
+static const shoal::support::Threshold
+    strip("elements of a scattered row that threads share", 4096);
+
 /// The only box, as of a dynamic_update_slice: no two elements meet, so that
 /// threads share its rows, of which dense ones side by side are one.
 static void scatterOnlyBox(const IndexedBoxes &boxes, const void *indices,
                            const Update &update) {
-  constexpr int64_t strip = 4096;
   boxes.forEachBox(indices, [&](const std::vector<int64_t> &starts,
                                 int64_t operandBase, int64_t boxesBase) {
     Box box{operandBase, boxesBase, Loops<2>(starts.size())};
@@ -211,6 +215,9 @@ static void scatterOnlyBox(const IndexedBoxes &boxes, const void *indices,
   });
 }
 
+static const shoal::support::Threshold
+    leastColumns("columns of a scatter that threads share", 128);
+
 /// Boxes may meet: each thread has columns of its own and goes through all
 /// boxes, in their order.
 static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
@@ -218,13 +225,15 @@ static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
   if (boxes.count() == 1)
     return scatterOnlyBox(boxes, indices, update);
   // Of fewer columns finding the boxes would cost as much.
-  constexpr int64_t leastColumns = 64;
+  constexpr int64_t columnsOfPart = 64;
   int64_t columns = boxes.dims().empty() ? 1 : boxes.dims().back().size;
   double elements = static_cast<double>(boxes.count());
   for (const IndexedBoxes::Dim &dim : boxes.dims())
     elements *= static_cast<double>(dim.boxSize);
   int64_t width = boxes.dims().empty() ? 1 : boxes.dims().back().boxSize;
-  int64_t parts = std::clamp<int64_t>(width / leastColumns, 1, threads());
+  int64_t parts = leastColumns.isReachedBy(width)
+                      ? std::min<int64_t>(width / columnsOfPart, threads())
+                      : 1;
   double bytes = elements * 3 * static_cast<double>(update.elementBytes);
   parallelFor({parts, bytes / static_cast<double>(parts)},
               [&](int64_t begin, int64_t end) {

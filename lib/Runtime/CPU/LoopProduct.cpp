@@ -4,6 +4,7 @@
 #include "LoopProduct.h"
 #include "ProductRows.h"
 #include "SharedLoops.h"
+#include "shoal/Support/Threshold.h"
 
 namespace shoal::rt {
 
@@ -11,6 +12,11 @@ namespace shoal::rt {
 static ElementType accumulatorOf(ElementType type) {
   return support::isSmallFloat(type) ? ElementType::F32 : type;
 }
+
+static constexpr int64_t stripSize = 512;
+static const support::Threshold
+    strip("results of a strip of a product of loops", stripSize),
+    longStrip("results of a strip of a product without sums", 8192);
 
 namespace {
 
@@ -54,12 +60,11 @@ public:
   }
 
 private:
-  static constexpr int64_t strip = 512, longStrip = 8192;
   static constexpr Loop<3> unit = {1, {0, 0, 0}};
 
   /// A strip of accumulators of any type.
   struct alignas(64) Sums {
-    char bytes[strip * sizeof(int64_t)];
+    char bytes[stripSize * sizeof(int64_t)];
   };
 
   static int64_t sizeOf(ElementType type) {

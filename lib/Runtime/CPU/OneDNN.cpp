@@ -4,6 +4,7 @@
 #include "OneDNN.h"
 #include "GemmPiece.h"
 #include "OneDNNKernel.h"
+#include "shoal/Support/Threshold.h"
 
 #include <memory>
 #include <unordered_map>
@@ -96,7 +97,8 @@ private:
 }
 
 /// A call of more is worth no more: its start costs a thousandth of it.
-static constexpr double kTermsOfCall = 1 << 22;
+static const support::Threshold termsOfCall("terms of one call of oneDNN",
+                                            1 << 22);
 
 MatrixProducts::MatrixProducts(const GemmPlan &plan, const Loops<3> &batch,
                                ElementType in, ElementType out)
@@ -149,7 +151,8 @@ size_t MatrixProducts::countInside() const {
   double terms = static_cast<double>(plan.m) * static_cast<double>(plan.n) *
                  static_cast<double>(plan.k);
   size_t most = 0;
-  while (most < std::min<size_t>(loops.size(), 2) && terms < kTermsOfCall)
+  while (most < std::min<size_t>(loops.size(), 2) &&
+         !termsOfCall.isReachedBy(terms))
     terms *= static_cast<double>(loops[loops.size() - ++most].size);
   for (; most > 0; --most)
     if (hasKernel(describe(plan.m, plan.n, plan.k, lastLoops(most))))

@@ -6,6 +6,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_ROWCOPY_H
 #define SHOAL_LIB_RUNTIME_CPU_ROWCOPY_H
 
+#include "shoal/Support/Threshold.h"
+
 #include <cstdint>
 #include <cstring>
 
@@ -17,10 +19,12 @@ namespace shoal::rt {
 
 /// A result of so many bytes is written past the caches: who reads it finds
 /// little of it there, and each line would be loaded before it is written.
-inline constexpr int64_t streamedBytes = 16 << 20;
+inline const support::Threshold
+    streamedBytes("bytes of a gather past the caches", 16 << 20);
 
 /// Shorter rows are not: of them the memory wants several at a time.
-inline constexpr int64_t leastStreamed = 1024;
+inline const support::Threshold leastStreamed("bytes of a row past the caches",
+                                              1024);
 
 #ifdef __AVX__
 using StreamedVector = __m256i;
@@ -34,7 +38,7 @@ inline void streamRow(char *to, const char *from, int64_t bytes) {
   constexpr int64_t width = sizeof(StreamedVector);
   // The part in front of the first whole vector.
   int64_t at = -reinterpret_cast<intptr_t>(to) & (width - 1);
-  if (bytes >= leastStreamed) {
+  if (leastStreamed.isReachedBy(bytes)) {
     std::memcpy(to, from, at);
     for (; at + width <= bytes; at += width) {
       StreamedVector vector;

@@ -8,6 +8,7 @@
 
 #include "Threads.h"
 #include "shoal/Products/Loops.h"
+#include "shoal/Support/Threshold.h"
 
 namespace shoal::rt {
 
@@ -22,14 +23,18 @@ void forEachShared(const products::Loops<N> &loops, double bytes,
 }
 
 /// Calls body(offsets, first, count) in every iteration of `outer` for all
-/// steps of `inner`, at most `strip` at a time, the first of which is number
-/// `first`. A step costs `bytes`.
+/// steps of `inner`, at most the value of `most` at a time, the first of which
+/// is number `first`. A step costs `bytes`.
 template <size_t N, typename Body>
 void forEachStrip(const products::Loops<N> &outer,
-                  const products::Loop<N> &inner, int64_t strip, double bytes,
+                  const products::Loop<N> &inner,
+                  const support::Threshold &most, double bytes,
                   const Body &body) {
   products::Loops<N> nest = outer;
-  int64_t strips = (inner.size + strip - 1) / strip;
+  auto strip = static_cast<int64_t>(most.value);
+  int64_t strips = most.isReachedBy(inner.size)
+                       ? (inner.size + strip - 1) / strip
+                       : std::min<int64_t>(inner.size, 1);
   nest.push_back({strips, inner.strides});
   for (int64_t &stride : nest.back().strides)
     stride *= strip;

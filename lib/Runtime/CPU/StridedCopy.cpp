@@ -3,6 +3,7 @@
 
 #include "StridedCopy.h"
 #include "SharedLoops.h"
+#include "shoal/Support/Threshold.h"
 
 #include <cstring>
 
@@ -53,6 +54,8 @@ static CopyRow copyRowFor(ElementType from, ElementType to) {
 }
 
 static constexpr int64_t tileRows = 64;
+static const support::Threshold tileStrip("rows of a transposed copy in tiles",
+                                          tileRows);
 
 /// Copies the plane of two loops, `b` no longer than a tile, the source being
 /// dense along `a` and the target along `b`. Whole cache lines are read into a
@@ -77,7 +80,8 @@ static void transposeTile(CopyRow copyRow, const Loop<2> &a, const Loop<2> &b,
 }
 
 /// Elements that a thread copies at least, of a longer row.
-static constexpr int64_t longRow = 16384;
+static const support::Threshold
+    longRow("elements of a copied row that threads share", 16384);
 
 /// `width` is the source's element size.
 static void copyNest(CopyRow copyRow, Loops<2> loops, int64_t width,
@@ -99,7 +103,7 @@ static void copyNest(CopyRow copyRow, Loops<2> loops, int64_t width,
   }
   Loop<2> across = *dense;
   loops.erase(dense);
-  forEachStrip<2>(loops, inner, tileRows,
+  forEachStrip<2>(loops, inner, tileStrip,
                   /*bytes=*/2.0 * width * across.size,
                   [&](const Offsets<2> &at, int64_t, int64_t count) {
                     transposeTile(copyRow, across, {count, inner.strides},

@@ -4,6 +4,7 @@
 #include "Threads.h"
 #include "ThreadPool.h"
 #include "shoal/Runtime/ABI.h"
+#include "shoal/Support/Threshold.h"
 
 #include <algorithm>
 #include <memory>
@@ -93,6 +94,9 @@ void setThreads(int count, double least) {
 
 int threads() { return team().count; }
 
+static const support::Threshold
+    leastShared("work that threads share, as parts of 128 KiB", 1);
+
 /// Several for each thread, so that one that is late holds up less.
 static int64_t countPieces(const SharedWork &work) {
   constexpr int64_t perThread = 4;
@@ -108,7 +112,8 @@ void detail::run(const SharedWork &work, RunRange runRange, const void *body) {
   Team &team = rt::team();
   auto runHere = [&] { runRange(body, 0, work.count); };
   if (isAlone || !team.pool || work.count == 1 ||
-      static_cast<double>(work.count) * work.itemBytes < team.least)
+      !leastShared.isReachedBy(static_cast<double>(work.count) *
+                               work.itemBytes / team.least))
     return runHere();
   Region region(runRange, body, work.count, countPieces(work), team.count);
   auto runPart = [](void *region, int thread) {

@@ -83,6 +83,12 @@ static constexpr Flag flags[] = {
        options.statsFile = value;
        return std::nullopt;
      }},
+    {"--census", "FILE",
+     "write on which side of each threshold of sizes rank 0's calls were",
+     [](Options &options, std::string_view value) -> Status {
+       options.censusFile = value;
+       return std::nullopt;
+     }},
     {"--trace", "FILE.json",
      "write a Chrome/Perfetto trace, a lane for each rank",
      [](Options &options, std::string_view value) -> Status {

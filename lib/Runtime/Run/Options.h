@@ -20,6 +20,7 @@ struct Options {
   std::optional<uint64_t> randomSeed;
   std::string outputDir;
   std::string statsFile;
+  std::string censusFile;
   std::string traceFile;
   /// Where the process listens that answers host calls.
   std::string hostCallSocket;

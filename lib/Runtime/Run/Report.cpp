@@ -3,6 +3,7 @@
 
 #include "Report.h"
 #include "../Memory/Memory.h"
+#include "shoal/Support/Threshold.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -110,6 +111,10 @@ Status writeStats(const Program &program, const Measurements &measurements,
       {"collectives", counts},
       {"seconds_in", {{"einsum", einsum.seconds}, {"collectives", seconds}}}};
   return writeText(path, root.dump(2));
+}
+
+Status writeCensus(const std::string &path) {
+  return writeText(path, support::takeSides());
 }
 
 static json toJson(const Program &program, const Event &event,

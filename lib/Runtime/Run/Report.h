@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a run tells its user: the summary, --stats and --trace.
+// What a run tells its user: the summary, --stats, --census and --trace.
 
 #ifndef SHOAL_LIB_RUNTIME_RUN_REPORT_H
 #define SHOAL_LIB_RUNTIME_RUN_REPORT_H
@@ -35,6 +35,10 @@ Status prepareFile(const std::string &path);
 
 Status writeStats(const Program &program, const Measurements &measurements,
                   const std::string &path);
+
+/// The sides of thresholds that this process has asked for, as
+/// support::takeSides writes them.
+Status writeCensus(const std::string &path);
 
 /// Collective. `origin` is the time that all ranks take for zero.
 Status writeTrace(World &world, const Program &program,

@@ -34,6 +34,8 @@ static Status prepareFiles(const World &world, const Program &program,
       return failed;
   if (Status failed = prepareFile(options.statsFile))
     return failed;
+  if (Status failed = prepareFile(options.censusFile))
+    return failed;
   return prepareFile(options.traceFile);
 }
 
@@ -126,6 +128,8 @@ static Status runWatched(World &world, const Program &program,
     return written;
   if (world.isRoot() && !options.statsFile.empty())
     written = writeStats(program, measurements, options.statsFile);
+  if (world.isRoot() && !written && !options.censusFile.empty())
+    written = writeCensus(options.censusFile);
   if (Status failed = world.agree(written))
     return failed;
   if (!options.traceFile.empty())

@@ -4,6 +4,7 @@
 #include "Steps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "shoal/Support/Threshold.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -82,20 +83,22 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
 
 namespace {
 
+static constexpr unsigned kLongLoop = 64;
+static const shoal::support::Threshold
+    longLoop("steps of a loop around which no loop is unrolled", kLongLoop + 1);
+
 /// Loops around long ones stay loops. LLVM unrolls them where their bodies look
 /// short, before it makes vectors of the inner ones and unrolls these: sixteen
 /// rows of 256 comparisons became 4,000 instructions in one block, which take
 /// most of a program's time in the code generator and run no faster.
 struct KeepOuterLoops : llvm::PassInfoMixin<KeepOuterLoops> {
-  static constexpr unsigned kLongLoop = 64;
-
   static llvm::PreservedAnalyses run(llvm::Function &function,
                                      llvm::FunctionAnalysisManager &analyses) {
     auto &trips = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
     auto isLong = [&](llvm::Loop *loop) {
       // One more than the times that the body runs, as loops test first.
       unsigned count = trips.getSmallConstantTripCount(loop);
-      return count == 0 || count > kLongLoop; // 0: not known
+      return count == 0 || longLoop.isReachedBy(count); // 0: not known
     };
     auto &info = analyses.getResult<llvm::LoopAnalysis>(function);
     for (llvm::Loop *loop : info.getLoopsInPreorder())

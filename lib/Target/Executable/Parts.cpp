@@ -13,6 +13,7 @@
 // objects. What parts share is hidden, under names that no other object has.
 
 #include "Steps.h"
+#include "shoal/Support/Threshold.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Support/ThreadPool.h"
@@ -23,6 +24,8 @@ using namespace shoal;
 
 /// Instructions that are worth a part of their own, and the most parts.
 static constexpr size_t kPartSize = 1000, kMaxParts = 16;
+static const shoal::support::Threshold
+    severalParts("instructions of a program in parts", 2 * kPartSize);
 
 static bool isKernel(const llvm::GlobalValue &value) {
   auto *function = llvm::dyn_cast<llvm::Function>(&value);
@@ -37,8 +40,9 @@ assignKernels(const llvm::Module &module, bool inOnePart) {
   for (const llvm::Function &function : module)
     if (isKernel(function))
       total += function.getInstructionCount();
-  size_t count =
-      inOnePart ? 1 : std::clamp<size_t>(total / kPartSize, 1, kMaxParts);
+  size_t count = inOnePart || !severalParts.isReachedBy(total)
+                     ? 1
+                     : std::min(total / kPartSize, kMaxParts);
   llvm::SmallVector<size_t> sizes(count, 0);
   llvm::DenseMap<const llvm::GlobalValue *, unsigned> parts;
   for (const llvm::Function &function : module) {

@@ -5,6 +5,7 @@
 
 #include "Contractor.h"
 #include "shoal/Dialect/Shoal/IR/Algebra.h"
+#include "shoal/Support/Threshold.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -14,7 +15,8 @@ using namespace shoal::sparse;
 
 /// As many elements of a summed dimension are written out one by one, where
 /// places depend on it. The choices of a token may be more.
-constexpr int64_t kMaxUnrolled = 16;
+const support::Threshold
+    manyUnrolled("rows of a mask's summed dimension, one by one", 17);
 
 /// More rows of a token are read, or written, by one op instead of one for
 /// each.
@@ -127,7 +129,7 @@ static bool isNowhere(Terms &terms, TermRange dims,
 void Contractor::unroll() {
   for (Term letter : denseSummed()) {
     if (!placesMove({letter}) ||
-        (letter->size > kMaxUnrolled && !areChoices(letter)) ||
+        (manyUnrolled.isReachedBy(letter->size) && !areChoices(letter)) ||
         form.exceptions.size() * letter->size > kMaxExceptions)
       continue;
     SmallVector<Exception, 2> all;

@@ -132,3 +132,67 @@ func.func private @group(%x: memref<4096x1024xf32> {llvm.noalias, llvm.readonly}
   }
   return
 }
+
+// What a tile reads follows from the operand's map. Windows of 3 places, 2 rows
+// apart: 16 of them read 33 rows.
+// CHECK-LABEL: @windows(
+// CHECK: scf.parallel (%[[ROW:.*]]) = (%c0) to (%c256) step (%c16)
+// CHECK: %[[BEGIN:.*]] = affine.apply #{{.*}}(%[[ROW]])
+// CHECK: memref.subview %{{.*}}[%[[BEGIN]], 0] [33, 256] [1, 1]
+func.func private @windows(%x: memref<513x256xf32> {llvm.noalias, llvm.readonly}, %w: memref<3xi8> {llvm.noalias, llvm.readonly}, %y: memref<256x256xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i * 2 + k, j)>, affine_map<(i, j, k) -> (k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : memref<513x256xf32>, memref<3xi8>) outs(%y : memref<256x256xf32>) {
+  ^bb0(%in: f32, %place: i8, %out: f32):
+    %max = arith.maximumf %in, %out : f32
+    linalg.yield %max : f32
+  }
+  return
+}
+
+// Windows from their end, as select_and_scatter adds them: 16 rows stand in 18.
+// CHECK-LABEL: @windows_from_their_end(
+// CHECK: scf.parallel (%[[ROW:.*]]) = (%c0) to (%c512) step (%c16)
+// CHECK: memref.subview %{{.*}}[%[[ROW]], 0] [18, 256] [1, 1]
+func.func private @windows_from_their_end(%x: memref<514x256xf32> {llvm.noalias, llvm.readonly}, %w: memref<3xi8> {llvm.noalias, llvm.readonly}, %y: memref<512x256xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i - k + 2, j)>, affine_map<(i, j, k) -> (k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : memref<514x256xf32>, memref<3xi8>) outs(%y : memref<512x256xf32>) {
+  ^bb0(%in: f32, %place: i8, %out: f32):
+    %max = arith.maximumf %in, %out : f32
+    linalg.yield %max : f32
+  }
+  return
+}
+
+// Rows that run backwards: the tile's last row comes first, and all tiles are
+// alike.
+// CHECK-LABEL: @reversed(
+// CHECK: scf.parallel (%[[ROW:.*]]) = (%c0) to (%c1000) step (%c20)
+// CHECK: %[[BEGIN:.*]] = affine.apply #{{.*}}(%[[ROW]])
+// CHECK: memref.subview %{{.*}}[%[[BEGIN]], 0] [20, 256] [1, 1]
+func.func private @reversed(%x: memref<1000x256xf32> {llvm.noalias, llvm.readonly}, %y: memref<1000x256xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (-d0 + 999, d1)>, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<1000x256xf32>) outs(%y : memref<1000x256xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}
+
+// A prime number of them has no such tiles,
+// CHECK-LABEL: @reversed_prime(
+// CHECK-NOT: scf.parallel
+func.func private @reversed_prime(%x: memref<997x256xf32> {llvm.noalias, llvm.readonly}, %y: memref<997x256xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (-d0 + 996, d1)>, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<997x256xf32>) outs(%y : memref<997x256xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}
+
+// and no loop is cut that an operand does not follow step by step.
+// CHECK-LABEL: @repeated(
+// CHECK-NOT: scf.parallel
+func.func private @repeated(%x: memref<512x256xf32> {llvm.noalias, llvm.readonly}, %y: memref<1024x256xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0 floordiv 2, d1)>, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<512x256xf32>) outs(%y : memref<1024x256xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}

@@ -85,6 +85,16 @@ func.func @max_over_split_dim(%a: tensor<15x3xf32> {shoal.sharding = #y_}) -> (t
   return %0 : tensor<3xf32>
 }
 
+// Of 2,049 numbers an f16 does not hold the last: they are counted in integers.
+// CHECK-LABEL: func.func @iota_of_narrow_floats_is_rounded_once
+func.func @iota_of_narrow_floats_is_rounded_once() -> (tensor<2050xf16> {shoal.sharding = #shoal.sharding<@mesh, [{"y"}]>}) {
+  // CHECK: %[[L:.*]] = shoal.iota dim = 0 : tensor<{{[0-9]+}}xi32>
+  // CHECK: %[[N:.*]] = arith.addi %[[L]]
+  // CHECK: arith.sitofp %[[N]] : tensor<{{[0-9]+}}xi32> to tensor<{{[0-9]+}}xf16>
+  %0 = shoal.iota dim = 0 {shoal.shardings = [#shoal.sharding<@mesh, [{"y"}]>]} : tensor<2050xf16>
+  return %0 : tensor<2050xf16>
+}
+
 // CHECK-LABEL: func.func @iota_counts_from_the_first_row_of_the_device
 func.func @iota_counts_from_the_first_row_of_the_device() -> (tensor<15x3xi64> {shoal.sharding = #y_}) {
   // CHECK: %[[L:.*]] = shoal.iota dim = 0 : tensor<4x3xi64>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Fuzz/Census.h"
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Fuzz/Fuzzer.h"
 #include "shoal/InitShoal.h"
 #include "gmock/gmock.h"
@@ -52,4 +53,78 @@ TEST(Census, PassesThroughText) {
     EXPECT_GE(count.drawn, count.programs);
     EXPECT_EQ(twice.getCounts().at(name).drawn, 2 * count.drawn);
   }
+}
+
+TEST(Census, CountsProgramsOnEachSide) {
+  Census census, other;
+  // A compiler and an executable, which has a threshold of its own.
+  census.addSides({"rows:64:1:0\n", "rows:64:0:1\nbytes, all:0.5:0:0\n"});
+  other.addSides({"rows:64:1:0\n"});
+  census += Census::decode(other.encode());
+  const auto &sizes = census.getSizes();
+  ASSERT_EQ(sizes.size(), 2u);
+  EXPECT_EQ(sizes.at("rows").value, 64);
+  EXPECT_EQ(sizes.at("rows").below, 2u);
+  EXPECT_EQ(sizes.at("rows").above, 1u);
+  EXPECT_EQ(Census::decode(census.encode()).encode(), census.encode());
+  // Where one side was never seen comes first.
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  census.printSizes(os);
+  EXPECT_LT(text.find("bytes, all"), text.find("rows"));
+}
+
+/// The largest value of a program, and its devices.
+static std::pair<int64_t, int64_t> extentOf(const Program &program) {
+  int64_t most = 0, devices = 1;
+  mlir::ModuleOp module = *program.module;
+  module.walk([&](mlir::Operation *op) {
+    for (mlir::Type type : op->getResultTypes())
+      if (auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type))
+        most = std::max(most, tensor.getNumElements());
+  });
+  mlir::FailureOr<shoal::Mesh> mesh = shoal::collectMesh(module);
+  if (succeeded(mesh))
+    for (const shoal::MeshAxis &axis : mesh->axes)
+      devices *= axis.size;
+  return {most, devices};
+}
+
+TEST(Generators, LargeProgramsReachThresholds) {
+  mlir::DialectRegistry registry;
+  shoal::registerShoalDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  ProgramKind kind;
+  kind.isLarge = true;
+  kind.devices = {2, 4};
+  Generators large = Generators::all().ofKind(kind);
+  int numLarge = 0, numOnFour = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    auto [most, devices] = extentOf(makeProgram(context, large, seed));
+    EXPECT_LE(most, int64_t(1) << 24);
+    EXPECT_THAT(devices, testing::AnyOf(2, 4));
+    numLarge += most >= 1 << 16;
+    numOnFour += devices == 4;
+  }
+  EXPECT_GT(numLarge, 60);
+  EXPECT_GT(numOnFour, 60);
+  EXPECT_LT(numOnFour, 140);
+}
+
+TEST(Check, ShrinkersRunWhatFailedAlone) {
+  CheckOptions check;
+  check.execute = true;
+  auto runs = [&](llvm::StringRef stage) {
+    CheckOptions how = upTo(stage, check);
+    return std::pair(how.execute, how.rewrite);
+  };
+  EXPECT_EQ(runs("compare"), std::pair(false, false));
+  EXPECT_EQ(runs("compare with differences"), std::pair(false, false));
+  EXPECT_EQ(runs("execute"), std::pair(true, false));
+  EXPECT_EQ(runs("lower to cpu"), std::pair(true, false));
+  EXPECT_EQ(runs("compare executed windowed"), std::pair(true, true));
+  EXPECT_EQ(runs("interpret partitioned sparse"), std::pair(false, true));
+  // A pass may be one that rewrites.
+  EXPECT_EQ(runs("shoal-sparsify-einsums"), std::pair(false, true));
 }

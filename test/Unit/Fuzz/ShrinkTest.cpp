@@ -3,6 +3,7 @@
 
 #include "shoal/Fuzz/Shrink.h"
 #include "gmock/gmock.h"
+#include <set>
 
 using namespace shoal::fuzz;
 using testing::ElementsAre;
@@ -70,4 +71,19 @@ TEST(Shrink, StopsAfterTheTries) {
   auto fails = [&](const List &) { return ++tries, true; };
   shrink({3, 99, 3, 99, 3, 99}, replay, fails, 2);
   EXPECT_EQ(tries, 2u);
+}
+
+TEST(Shrink, ManyGroupsGoAtOnceAndNothingIsTriedTwice) {
+  List start;
+  for (uint32_t i = 0; i < 200; ++i)
+    start.insert(start.end(), {1, i % 50});
+  start.insert(start.end(), {2, 77});
+  std::set<List> seen;
+  auto fails = [&](const List &list) {
+    EXPECT_TRUE(seen.insert(list).second);
+    Choices choices(list);
+    return llvm::is_contained(groupsOf(choices), std::pair(2u, 77u));
+  };
+  EXPECT_THAT(shrink(start, replay, fails, 3000), ElementsAre(2, 77));
+  EXPECT_LT(seen.size(), 40u);
 }

@@ -137,6 +137,11 @@ def TileForThreads : Pass<"shoal-tile-for-threads", "::mlir::func::FuncOp"> {
     `llvm.noalias` arguments is cut. Reductions are not cut, and tiles are the
     same for all numbers of threads: so are results.
 
+    What a tile takes of an operand follows from the operand's map: the rows of
+    all windows in the tile, the last rows first where it is read backwards. A
+    loop that an operand runs against has tiles of one size, or none; one that an
+    operand does not follow step by step is not cut.
+
     ```mlir
     func.func private @kernel(%x: memref<1024x256xf32> {llvm.noalias, llvm.readonly},
                               %y: memref<1024x256xf32> {llvm.noalias}) {

@@ -245,13 +245,33 @@ struct Iota : LocalizeOpInterface::ExternalModel<Iota, IotaOp> {
     Value local = l.cloneLocally()->getResult(0);
     int64_t dim = cast<IotaOp>(op).getDim();
     ArrayRef<AxisId> axes = l.resultShardings[0].dims[dim];
-    if (!axes.empty())
+    if (!axes.empty() && isRounded(op->getResult(0), dim))
+      local = countInIntegers(dim, axes, l);
+    else if (!axes.empty())
       local = addFirstRow(local, l.firstRow(axes, shapeOf(local)[dim]), l);
     results.push_back(local);
     return success();
   }
 
 private:
+  /// Whether the type does not hold all numbers: rounded before the first row
+  /// is added, they would be rounded twice.
+  static bool isRounded(Value result, int64_t dim) {
+    auto type = cast<RankedTensorType>(result.getType());
+    auto element = dyn_cast<FloatType>(type.getElementType());
+    return element && type.getDimSize(dim) - 1 >
+                          (int64_t(1) << element.getFPMantissaWidth());
+  }
+
+  static Value countInIntegers(int64_t dim, ArrayRef<AxisId> axes,
+                               Localizer &l) {
+    RankedTensorType type = l.localResultType();
+    RankedTensorType numbers = type.clone(l.builder.getI32Type());
+    Value local = IotaOp::create(l.builder, l.getLoc(), numbers, dim);
+    local = addFirstRow(local, l.firstRow(axes, type.getDimSize(dim)), l);
+    return arith::SIToFPOp::create(l.builder, l.getLoc(), type, local);
+  }
+
   static Value addFirstRow(Value local, Value first, Localizer &l) {
     auto type = cast<RankedTensorType>(local.getType());
     auto scalar = RankedTensorType::get({}, type.getElementType());

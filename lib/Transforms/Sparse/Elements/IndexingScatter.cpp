@@ -7,6 +7,7 @@
 #include "Models.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Support/Threshold.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -18,7 +19,8 @@ using namespace shoal::sparse;
 namespace {
 
 /// As many updates of a line are written out one by one.
-constexpr int64_t kMaxUpdates = 16;
+const support::Threshold manyUpdates("updates of a mask's line, one by one",
+                                     17);
 
 /// The scatter as a form: each index of the updates is that of a dimension of
 /// the result, which every row has once, or one of a few that are written out.
@@ -125,7 +127,7 @@ Outcome PlacedUpdates::writeOut(TypedAttr background) {
   for (Term line : lines) {
     if (known.contains(line))
       continue;
-    if (int64_t(lists.size()) * line->size > kMaxUpdates)
+    if (manyUpdates.isReachedBy(int64_t(lists.size()) * line->size))
       return "more than 16 updates of a line";
     SmallVector<Form, 0> longer;
     for (const Form &list : lists)

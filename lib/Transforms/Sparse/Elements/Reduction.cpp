@@ -5,6 +5,7 @@
 #include "Models.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
+#include "shoal/Support/Threshold.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -32,7 +33,8 @@ Contraction toContraction(ReduceOp op, Terms &terms, TermRange index) {
 }
 
 /// Of few elements without a sum: written out.
-constexpr int64_t kMaxWrittenOut = 16;
+const support::Threshold
+    manyWrittenOut("elements of a mask's reduction, one by one", 17);
 
 template <typename FloatOp, typename IntOp, typename TruthOp>
 Term combine(Terms &terms, Term a, Term b) {
@@ -68,7 +70,8 @@ SmallVector<TermList> writeOut(ReduceOp op, Terms &terms, TermRange index) {
   for (auto [dim, size] :
        llvm::enumerate(tensorType(op.getInput()).getShape())) {
     bool isReduced = llvm::is_contained(op.getDims(), int64_t(dim));
-    if (isReduced && (size == 0 || int64_t(all.size()) * size > kMaxWrittenOut))
+    if (isReduced &&
+        (size == 0 || manyWrittenOut.isReachedBy(int64_t(all.size()) * size)))
       return {};
     Term own = isReduced ? nullptr : *next++;
     SmallVector<TermList> longer;
