@@ -141,9 +141,9 @@ def measure_xla(partitioned, whole, outcome: Outcome) -> None:
     from xla_flops import product_flops
 
     text = partitioned.as_text()
-    outcome.xla = bytes_sent(text, DEVICES)
+    outcome.xla = bytes_sent(text, outcome.devices)
     if whole and (flops := product_flops(whole.as_text())):
-        outcome.flops_ratio_xla = product_flops(text) * DEVICES / flops
+        outcome.flops_ratio_xla = product_flops(text) * outcome.devices / flops
     outcome.peak_xla = peak_of(partitioned)
 
 

@@ -62,7 +62,9 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
       for each axis that splits the value whether the choice followed an
       annotation, and through which ops, or cost alone;
     * annotations stay in place, their operand being what they ask for;
-    * an op without operands is there once for each sharding that users need.
+    * an op without operands is there once for each sharding that users need, and
+      so are ops whose result is made of less than it is, where making it again
+      is cheaper than moving it.
 
     A value that is split where it is made, larger than `max-replicated-bytes`,
     and needed whole by a user that is no annotation is an error at both, unless
