@@ -203,6 +203,43 @@ struct Assign : shoal::impl::AssignBase<Assign> {
 
   LogicalResult assign(func::FuncOp function, const Mesh &mesh) {
     Copies copies(function);
+    FailureOr<Solution> solution = solve(function, mesh);
+    if (failed(solution))
+      return failure();
+    if (copies.copySent(solution->extracted, solution->assignment)) {
+      FailureOr<Solution> other = solve(function, mesh);
+      if (failed(other))
+        return failure();
+      if (other->cost() < solution->cost())
+        solution = std::move(other);
+      else
+        copies.dropSent();
+    }
+    const auto &[extracted, assignment] = *solution;
+    LDBG() << llvm::format("costs %.0f, of which %.0f bytes sent",
+                           assignment.cost.total(), assignment.cost.bytes());
+    if (failed(checkReplication(
+            extracted, assignment,
+            {maxReplicatedBytes, ArrayRef<std::string>(allowReplicated)})))
+      return failure();
+    if (failed(checkRepeatedWork(
+            extracted, assignment,
+            {warnRepeatedWork, maxRepeatedWork, latency() * balance()})))
+      return failure();
+    warnOfWholeOps(extracted, assignment);
+    Applier(extracted, assignment).run();
+    copies.merge(extracted);
+    numCopies += copies.countKept();
+    return success();
+  }
+
+  struct Solution {
+    ExtractedProblem extracted;
+    Assignment assignment;
+    double cost() const { return assignment.cost.total(); }
+  };
+
+  FailureOr<Solution> solve(func::FuncOp function, const Mesh &mesh) {
     OneHotCosts costs;
     if (!denseOneHots)
       costs = priceOneHots(function, oneHotGain, machineOf(machine));
@@ -215,21 +252,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
            << extracted->problem.ops.size() << " ops, "
            << extracted->values.size() << " values";
     Assignment assignment = assignShardings(extracted->problem, getOptions());
-    LDBG() << llvm::format("costs %.0f, of which %.0f bytes sent",
-                           assignment.cost.total(), assignment.cost.bytes());
-    if (failed(checkReplication(
-            *extracted, assignment,
-            {maxReplicatedBytes, ArrayRef<std::string>(allowReplicated)})))
-      return failure();
-    if (failed(checkRepeatedWork(
-            *extracted, assignment,
-            {warnRepeatedWork, maxRepeatedWork, latency() * balance()})))
-      return failure();
-    warnOfWholeOps(*extracted, assignment);
-    Applier(*extracted, assignment).run();
-    copies.merge(*extracted);
-    numCopies += copies.countKept();
-    return success();
+    return Solution{std::move(*extracted), std::move(assignment)};
   }
 
   /// Operations that take as long as sending a byte.

@@ -5,11 +5,11 @@
 #include "Extract.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Interfaces/PartitionInterfaces.h"
 #include "shoal/Sharding/CanonicalOrder.h"
-#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/DebugLog.h"
@@ -24,15 +24,7 @@ static constexpr unsigned kMostOps = 64;
 
 static double bytesOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type)
-    return 0;
-  Type element = type.getElementType();
-  if (auto complex = dyn_cast<ComplexType>(element))
-    element = complex.getElementType();
-  double bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
-  if (isa<ComplexType>(type.getElementType()))
-    bits *= 2;
-  return static_cast<double>(type.getNumElements()) * std::max(bits / 8, 1.);
+  return type ? double(sizeInBytes(type)) : 0;
 }
 
 /// Whether the result's elements are made one by one, of few of the operands'.
@@ -145,7 +137,7 @@ private:
 } // namespace
 
 const Making &Ancestors::find(Value value) {
-  // What ops of the block in front have made is known: see copyMade.
+  // What ops of the block in front have made is known: see copySent.
   auto it = known.find(value);
   if (it == known.end())
     it = known.insert({value, compute(value)}).first;
@@ -187,124 +179,91 @@ SmallVector<Operation *> Ancestors::opsOf(Value value) {
   return sorted;
 }
 
-namespace {
-
-/// Numbers that are equal for ops whose surroundings are: what makes their
-/// operands, and what reads their results, two ops away at most, with types,
-/// attributes and the arguments' shardings. The layers of a model are alike. By
-/// the refinement of colors of Weisfeiler and Lehman.
-class Surroundings {
-public:
-  explicit Surroundings(func::FuncOp function);
-  size_t of(Operation *op) const { return colors.lookup(op); }
-  /// What is read in other places, but is the same.
-  void copy(Operation *from, Operation *to) { colors[to] = of(from); }
-
-private:
-  size_t refine(Operation *op) const;
-  size_t colorOf(Value value) const;
-
-  mutable func::FuncOp function;
-  llvm::DenseMap<Operation *, size_t> colors;
-};
-
-} // namespace
-
-Surroundings::Surroundings(func::FuncOp function) : function(function) {
-  constexpr int rounds = 2;
-  function.walk([&](Operation *op) {
-    colors[op] = llvm::hash_combine(op->getName(), op->getAttrDictionary(),
-                                    op->getResultTypes());
-  });
-  for (int round = 0; round < rounds; ++round) {
-    llvm::DenseMap<Operation *, size_t> refined;
-    function.walk([&](Operation *op) { refined[op] = refine(op); });
-    colors = std::move(refined);
-  }
-}
-
-size_t Surroundings::refine(Operation *op) const {
-  size_t color = colors.lookup(op);
-  for (Value operand : op->getOperands())
-    color = llvm::hash_combine(color, colorOf(operand));
-  // Of what has no operands each user has a copy.
-  size_t users = 0;
-  if (op->getNumOperands() > 0)
-    for (OpOperand &use : op->getUses())
-      users += llvm::hash_combine(of(use.getOwner()), use.getOperandNumber());
-  return llvm::hash_combine(color, users);
-}
-
-size_t Surroundings::colorOf(Value value) const {
-  if (auto result = dyn_cast<OpResult>(value))
-    return llvm::hash_combine(of(result.getOwner()), result.getResultNumber());
-  auto argument = cast<BlockArgument>(value);
-  Operation *around = argument.getOwner()->getParentOp();
-  if (around == function)
-    return llvm::hash_combine(
-        value.getType(),
-        function.getArgAttr(argument.getArgNumber(), kShardingAttr));
-  return llvm::hash_combine(around->getName(), argument.getArgNumber());
-}
-
-/// The uses, those by ops in equal surroundings together: they will want the
-/// same.
+/// The uses of a value by the version of it that they read, where that one is
+/// sent.
 static SmallVector<SmallVector<OpOperand *>>
-groupUses(Value value, const Surroundings &surroundings) {
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : value.getUses())
-    uses.push_back(&use);
-  llvm::MapVector<std::pair<size_t, unsigned>, SmallVector<OpOperand *>> groups;
-  // Uses stand in reverse order of the program.
-  for (OpOperand *use : llvm::reverse(uses))
-    groups[{surroundings.of(use->getOwner()), use->getOperandNumber()}]
-        .push_back(use);
-  SmallVector<SmallVector<OpOperand *>> found;
-  for (auto &[key, alike] : groups)
-    found.push_back(std::move(alike));
-  return found;
+sentUses(ArrayRef<std::pair<unsigned, unsigned>> uses,
+         const ExtractedProblem &extracted, const Assignment &assignment,
+         ArrayRef<ValueVersion> versions) {
+  SmallVector<SmallVector<OpOperand *>> sent(versions.size());
+  for (auto [op, operand] : uses) {
+    unsigned version = assignment.uses[op][operand];
+    if (version > 0 && versions[version].bytes > 0)
+      sent[version].push_back(extracted.ops[op].operands[operand]);
+  }
+  llvm::erase_if(sent, [](const auto &alike) { return alike.empty(); });
+  return sent;
 }
 
-void Copies::copyMade(func::FuncOp function) {
-  llvm::DenseMap<Operation *, SmallVector<Operation *>> copies;
+bool Copies::copySent(const ExtractedProblem &extracted,
+                      const Assignment &assignment) {
   Ancestors ancestors;
-  Surroundings surroundings(function);
-  SmallVector<Value> made;
-  SmallVector<Operation *> order;
+  llvm::DenseMap<Operation *, unsigned> places;
+  func::FuncOp function = extracted.function;
   walkProgram(function.front(), [&](Operation *op) {
-    order.push_back(op);
+    places.try_emplace(op, places.size());
     for (Value result : op->getResults())
-      if (ancestors.find(result).isMade && op->getNumOperands() > 0 &&
-          !result.hasOneUse())
-        made.push_back(result);
+      ancestors.find(result);
   });
-  // Those behind first: a copy has copies of what is in front, whose own users
-  // are what is left.
-  for (Value value : llvm::reverse(made)) {
-    SmallVector<SmallVector<OpOperand *>> uses = groupUses(value, surroundings);
-    if (uses.size() < 2)
+  std::vector<SmallVector<std::pair<unsigned, unsigned>, 2>> uses(
+      extracted.values.size());
+  for (auto [op, graphOp] : llvm::enumerate(extracted.problem.ops))
+    for (auto [operand, value] : llvm::enumerate(graphOp.operands))
+      uses[value].push_back({unsigned(op), unsigned(operand)});
+  llvm::MapVector<Operation *, SmallVector<Operation *>> copies;
+  for (auto [number, value] : llvm::enumerate(extracted.values)) {
+    ArrayRef<ValueVersion> versions = assignment.values[number];
+    if (versions.size() < 2 || !ancestors.find(value).isMade)
       continue;
     SmallVector<Operation *> ops = ancestors.opsOf(value);
     if (ops.size() > kMostOps)
       continue;
-    for (const SmallVector<OpOperand *> &alike : llvm::drop_begin(uses)) {
+    for (const SmallVector<OpOperand *> &alike :
+         sentUses(uses[number], extracted, assignment, versions)) {
       IRMapping mapping;
       for (Operation *op : ops) {
         // Beside its original: so it is in front of all that may read it.
-        Operation *copy = OpBuilder(op).clone(*op, mapping);
-        originals[copy] = op;
-        surroundings.copy(op, copy);
-        copies[op].push_back(copy);
+        copies[op].push_back(OpBuilder(op).clone(*op, mapping));
+        made.push_back(copies[op].back());
       }
-      for (OpOperand *use : alike)
+      for (OpOperand *use : alike) {
+        moved.push_back({use, value});
         use->set(mapping.lookup(value));
+      }
     }
   }
-  for (Operation *op : order)
-    if (op->getNumOperands() > 0 && copies.contains(op)) {
-      groups.push_back(copies[op]);
-      groups.back().push_back(op);
+  addGroups(copies.takeVector(), places);
+  return !made.empty();
+}
+
+void Copies::addGroups(
+    SmallVector<std::pair<Operation *, SmallVector<Operation *>>, 0> copies,
+    const llvm::DenseMap<Operation *, unsigned> &places) {
+  llvm::DenseMap<Operation *, size_t> groupOf;
+  for (auto [number, group] : llvm::enumerate(groups))
+    for (Operation *op : group)
+      groupOf[op] = number;
+  llvm::sort(copies, [&](const auto &a, const auto &b) {
+    return places.lookup(a.first) < places.lookup(b.first);
+  });
+  for (auto &[op, list] : copies) {
+    auto known = groupOf.find(op);
+    if (known == groupOf.end()) {
+      groups.push_back({op});
+      known = groupOf.insert({op, groups.size() - 1}).first;
     }
+    groups[known->second].append(list);
+  }
+}
+
+void Copies::dropSent() {
+  for (auto [use, value] : moved)
+    use->set(value);
+  for (SmallVector<Operation *> &group : groups)
+    llvm::erase_if(group,
+                   [&](Operation *op) { return llvm::is_contained(made, op); });
+  for (Operation *op : llvm::reverse(made))
+    op->erase();
 }
 
 //===----------------------------------------------------------------------===//
@@ -319,15 +278,11 @@ void Copies::copyFree(func::FuncOp function) {
         op->getNumRegions() == 0 && isPure(op))
       freeOps.push_back(op);
   });
-  llvm::MapVector<Operation *, SmallVector<Operation *>> free;
   OpBuilder builder(function.getContext());
   for (Operation *op : freeOps) {
     if (op->use_empty())
       continue;
-    auto original = originals.find(op);
-    SmallVector<Operation *> &alike =
-        free[original == originals.end() ? op : original->second];
-    alike.push_back(op);
+    SmallVector<Operation *> copies = {op};
     SmallVector<OpOperand *> operands;
     for (OpOperand &use : op->getUses())
       operands.push_back(&use);
@@ -335,15 +290,11 @@ void Copies::copyFree(func::FuncOp function) {
     // Uses stand in reverse order of the program.
     for (OpOperand *use : llvm::drop_begin(llvm::reverse(operands))) {
       unsigned result = cast<OpResult>(use->get()).getResultNumber();
-      alike.push_back(builder.clone(*op));
-      use->set(alike.back()->getResult(result));
+      copies.push_back(builder.clone(*op));
+      use->set(copies.back()->getResult(result));
     }
+    groups.push_back(std::move(copies));
   }
-  // What others read is merged before them.
-  std::vector<SmallVector<Operation *>> first;
-  for (auto &[op, alike] : free)
-    first.push_back(std::move(alike));
-  groups.insert(groups.begin(), first.begin(), first.end());
 }
 
 //===----------------------------------------------------------------------===//
@@ -352,7 +303,6 @@ void Copies::copyFree(func::FuncOp function) {
 
 Copies::Copies(func::FuncOp function) {
   copyForAnnotations(function);
-  copyMade(function);
   copyFree(function);
 }
 

@@ -6,27 +6,34 @@
 #ifndef SHOAL_LIB_TRANSFORMS_PROPAGATION_COPIES_H
 #define SHOAL_LIB_TRANSFORMS_PROPAGATION_COPIES_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/DenseMap.h"
+#include "Extract.h"
 
 namespace shoal {
 
-struct ExtractedProblem;
-
-/// Copies of ops whose results are made of less than they are, for users that
-/// may want them in different shardings: the search then chooses one for each
-/// copy, and what is equal in the end is merged again.
+/// Copies of ops for users that may want the results in different shardings:
+/// the search chooses one for each copy, and what is equal in the end is merged
+/// again.
 ///
-///   %pred = ...                     : tensor<64x512xi1>, made once
-///   %mask = shoal.convert %pred     : tensor<64x512xf32>, 4 times its bytes
-///   %a = arith.mulf %x, %mask
-///   %b = shoal.einsum(%mask, %w)
+/// What is made of nothing, as a constant, has one for each user, and for each
+/// annotation, from the beginning. What is made of less than it is has one
+/// where it was sent in a first search:
 ///
-/// gets a second shoal.convert for the einsum: where the two want different
-/// shardings %pred is what is moved.
+///   %pred = ...                                 : tensor<64x512xi1>
+///   %mask = arith.uitofp %pred : tensor<64x512xi1> to tensor<64x512xf32>
+///   %a = arith.mulf %x, %mask                   of rows
+///   %b = arith.mulf %y, %mask                   of columns
+///
+/// gets a second arith.uitofp, so that %pred is sent, a quarter of the bytes.
 class Copies {
 public:
   explicit Copies(mlir::func::FuncOp function);
+
+  /// For what the assignment sends, though it is made of less, a copy for each
+  /// version that is sent, of all ops back to what is least; false for none.
+  bool copySent(const ExtractedProblem &extracted,
+                const Assignment &assignment);
+  /// Takes these back.
+  void dropSent();
 
   /// Merges copies of equal operands and shardings, once these are written.
   /// What is kept is told as the first of them in the problem's canonical order
@@ -37,13 +44,20 @@ public:
   unsigned countKept() const { return numKept; }
 
 private:
-  void copyMade(mlir::func::FuncOp function);
   void copyFree(mlir::func::FuncOp function);
+  /// Of copies of ops, by the ops' places in the program.
+  void addGroups(
+      llvm::SmallVector<
+          std::pair<mlir::Operation *, llvm::SmallVector<mlir::Operation *>>, 0>
+          copies,
+      const llvm::DenseMap<mlir::Operation *, unsigned> &places);
 
-  /// What was copied.
-  llvm::DenseMap<mlir::Operation *, mlir::Operation *> originals;
-  /// Each op with its copies; those that others read in front of these.
+  /// Each op with its copies, those that others read in front of these.
   std::vector<llvm::SmallVector<mlir::Operation *>> groups;
+  /// What copySent made in program order of each value, and the uses that it
+  /// changed, with what they read.
+  std::vector<mlir::Operation *> made;
+  std::vector<std::pair<mlir::OpOperand *, mlir::Value>> moved;
   unsigned numKept = 0;
 };
 

@@ -35,6 +35,12 @@ def type_of(function: ir.Operation) -> ir.FunctionType:
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 
 
+def body_of(module: ir.Module) -> ir.Block:
+    """Of a module's one function; beside it may be a mesh, as where the caller has set one."""
+    function = next(op for op in module.body.operations if op.operation.name == "func.func")
+    return function.operation.regions[0].blocks[0]
+
+
 def callees(function: ir.Operation) -> list[str]:
     """The functions that an op's regions call, in their order."""
     names = []

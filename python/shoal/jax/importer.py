@@ -167,7 +167,7 @@ class Importer:
         The module stays, as values of it are noted.
         """
         self.kept_modules.append(module)
-        block = module.body.operations[0].operation.regions[0].blocks[0]
+        block = functions.body_of(module)
         outer, self._place = self._place, self._spelled(op.location)
         try:
             return self.inline(block, self.operands(op) if arguments is None else arguments)

@@ -3,12 +3,14 @@
 """Compiled programs with complex arguments and results, on several devices."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from paths import PATHS
 
 pytest.importorskip("jax")
 if importlib.util.find_spec("shoal._native") is None:
@@ -65,6 +67,32 @@ def test_arguments_and_results():
     (product,) = (t for t in compiled.executable.outputs if t.name == "result.product")
     assert (product.local_shape, product.dtype) == ((4, 6), np.complex64)
     assert compiled.run(numbers(8, 6), 1j, reals(8, 6))["product"].dtype == np.complex64
+
+
+TWO_DEVICES = "--xla_force_host_platform_device_count=2"
+IN_A_MESH = """
+import jax, jax.numpy as jnp, numpy as np, shoal.jax
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+def function(x):
+    total, outer = jnp.sum(x), jnp.outer(x[:4].real, x[:4].real)
+    quotient = jnp.vdot(x, x) / total
+    return total * jnp.complex64(2 + 1j), quotient, jnp.abs(total), jnp.tanh(x), jnp.linalg.cholesky(jnp.eye(4) + outer)
+
+mesh = jax.make_mesh((2,), ("d",))
+x = np.exp(1j * np.arange(8)).astype(np.complex64)
+expected = jax.jit(function)(x)
+with jax.set_mesh(mesh):
+    exe = shoal.jax.compile(function, x, in_shardings=NamedSharding(mesh, P("d")), mesh=mesh)
+for found, wanted in zip(exe.run(x), expected, strict=True):
+    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-5)
+"""
+
+
+def test_formulas_where_a_mesh_is_set():
+    """The module that a formula is lowered to has the mesh, too."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS), "XLA_FLAGS": TWO_DEVICES}
+    subprocess.run([sys.executable, "-c", IN_A_MESH], env=variables, check=True, timeout=120)
 
 
 def test_wrong_arguments():

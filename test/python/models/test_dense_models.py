@@ -136,7 +136,7 @@ def test_gradients_and_layouts(tmp_path):
     logits = np.stack([logits_of(tensors, (None, None), row) for row in TOKENS[:, :-1]])
     chosen = np.take_along_axis(logits, TOKENS[:, 1:, None], -1)[..., 0]
     assert_same("loss", loss, np.float32(np.mean(np.log(np.exp(logits).sum(-1)) - chosen)), np.float32, 1e-5)
-    assert sorted(aux) == ["balance", "nll"] and float(aux["balance"]) == 0
+    assert sorted(aux) == ["balance", "nll", "weight"] and float(aux["balance"]) == 0
     layout = Layout.folded({"tp": 2, "dp": 2}, {"ep": 4})
     many = model.over(layout)
     (actual, _), spread = evaluate(

@@ -58,7 +58,7 @@ def arrays():
 
 def step(config, layout):
     def loss(params, x, mask):
-        out = moe(x, params, config, layout, mask=mask, training=True)
+        out = moe(x, params, config, layout, mask=mask, training=True, key=shoal.random.key(7))
         real = shoal.where(mask[..., None], out.y, 0.0)
         return shoal.sum(real**2) + total_loss(out.losses, config), (out.losses, out.metrics, real)
 

@@ -134,7 +134,7 @@ def test_a_state_that_is_not_finite_is_not_saved(tmp_path, name):
     with pytest.raises(RunError, match=f"^the state behind step 8 is not finite, and is not saved: {arrays}$"):
         train.fit(
             step, state_of(optimizer, dtype), batches, 12, quiet=True, save=series, save_every=2,
-            log=[lambda step, values: logged.append((step, values["finite"]))], log_every=4,
+            log=[lambda step, values: logged.append((step, values["finite"]))], log_every=4, finite=(),
         )  # fmt: skip
     assert series.steps() == [4, 6] and logged == [(4, True), (8, False)]
     loaded = series.load(state_of(optimizer, dtype))

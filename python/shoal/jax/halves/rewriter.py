@@ -117,8 +117,8 @@ class Rewriter:
         Its arguments are values of the module that is rewritten, complex ones as such, and so
         are its results.
         """
-        *body, end = module.body.operations[0].operation.regions[0].blocks[0].operations
-        block = module.body.operations[0].operation.regions[0].blocks[0]
+        block = functions.body_of(module)
+        *body, end = block.operations
         known = dict(zip(block.arguments, operands, strict=True))
         for op in (inner.operation for inner in body):
             if op.name == "stablehlo.constant" and is_complex(op.results[0].type):
