@@ -13,7 +13,7 @@ import numpy as np
 from jax._src import config, core, dtypes, source_info_util, tree_util
 from jax._src.interpreters import partial_eval
 from jax._src.lib import jax_jit
-from jax.sharding import NamedSharding
+from jax.sharding import AxisType, NamedSharding
 
 from shoal.calls import Source
 from shoal.devices import Array
@@ -96,6 +96,11 @@ class JaxFrontend:
             name: arg if name in self._static_argnames else jax.tree.map(_shape_of, arg)
             for name, arg in kwargs.items()
         }
+        if is_explicit(mesh) and "in_shardings" in self._shardings:
+            dynamic = [number for number in range(len(shapes)) if number not in static]
+            specs = named(mesh, self._shardings["in_shardings"])
+            for number, shape in zip(dynamic, _typed([shapes[number] for number in dynamic], specs)):
+                shapes[number] = shape
         with mesh_is(self._mesh):
             traced = self._over(mesh).trace(*shapes, **named_shapes)
         return JaxTraced(traced, mesh, self)
@@ -123,6 +128,29 @@ class JaxFrontend:
             program.kept,
             program.callbacks.functions,
         )
+
+
+def is_explicit(mesh: Any) -> bool:
+    """Whether shardings are part of types over a mesh of JAX's, as of `jax.make_mesh` by default."""
+    return AxisType.Explicit in getattr(mesh, "axis_types", ())
+
+
+def _typed(shapes: Sequence[Any], in_shardings: Any) -> Sequence[Any]:
+    """The arguments with the types that in_shardings, a prefix of them, say: plain arrays would be replicated
+    in all that JAX derives from them. Those that have a sharding of their own keep it."""
+
+    def typed(sharding: Any, shape: Any) -> Any:
+        is_plain = isinstance(shape, jax.ShapeDtypeStruct) and shape.sharding is None
+        if not is_plain or not isinstance(sharding, NamedSharding):
+            return shape
+        return shape.update(sharding=sharding)
+
+    is_leaf = lambda x: x is None or isinstance(x, jax.sharding.Sharding)  # noqa: E731
+    prefix = in_shardings if isinstance(in_shardings, (tuple, list)) else (in_shardings,) * len(shapes)
+    return jax.tree.map(
+        lambda sharding, part: jax.tree.map(lambda shape: typed(sharding, shape), part),
+        tuple(prefix), tuple(shapes), is_leaf=is_leaf,
+    )  # fmt: skip
 
 
 class JaxTraced:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from shoal_testing import load_results, mpirun, run, save_inputs, shoal_run, shoalc
+from shoal_testing import TARGET, load_results, mpirun, run, save_inputs, shoal_run, shoalc
 from window_cases import (
     RANDOM_CASES,
     Convolution,
@@ -139,18 +139,21 @@ def test_ranks(name, tmp_path):
     check_results(program, load_results(tmp_path, expected), expected)
 
 
+THREADS = ["--threads=3"] if TARGET == "cpu" else []
+
+
 # What is large is cut into tiles for threads and for transposed operands. Of these NumPy's loops
 # would take minutes: the interpreter, which the tests above compare with them, says what is right.
 
 
-def compare_executable(text, arrays, names, folder, threads=3):
-    """The results of the program's executable and of the interpreter are the same bits."""
+def compare_executable(text, arrays, names, folder):
+    """The results of the program's executable, of several threads on a CPU, and of the interpreter are the same bits."""
     source, made, said = folder / "large.mlir", folder / "made", folder / "said"
     source.write_text(text)
     shoalc(source, folder / "large").expect_success()
     flags = save_inputs(folder, arrays)
     shoal_run(source, *flags, "--output-dir", said).expect_success()
-    run(folder / "large", *flags, "--output-dir", made, f"--threads={threads}").expect_success()
+    run(folder / "large", *flags, "--output-dir", made, *THREADS).expect_success()
     expected, actual = load_results(said, names), load_results(made, names)
     for name in names:
         np.testing.assert_array_equal(actual[name], expected[name], err_msg=name)
