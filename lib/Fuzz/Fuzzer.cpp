@@ -7,6 +7,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <optional>
+
 using namespace mlir;
 using namespace shoal::fuzz;
 
@@ -130,14 +132,19 @@ private:
   void write(uint64_t seed, const std::string &signature,
              const Program &program, bool isTimeUp) {
     SmallString<128> path(options.outputDirectory);
-    llvm::sys::fs::create_directories(path);
+    std::error_code error = llvm::sys::fs::create_directories(path);
     llvm::sys::path::append(path, "seed-" + std::to_string(seed) + ".mlir");
-    std::error_code error;
-    llvm::raw_fd_ostream os(path, error);
-    os << "// " << signature << "\n";
+    std::optional<llvm::raw_fd_ostream> os;
+    if (!error)
+      os.emplace(path, error);
+    if (error) {
+      llvm::errs() << "error: " << path << ": " << error.message() << '\n';
+      return;
+    }
+    *os << "// " << signature << "\n";
     Operation *module = program.module.get();
-    module->print(os);
-    os << "\n";
+    module->print(*os);
+    *os << "\n";
     llvm::outs() << "  shrunk to " << path
                  << (isTimeUp ? "; time is up, a smaller one may fail" : "")
                  << '\n';

@@ -184,6 +184,7 @@ void shoal::fuzz::runIsolated(
       next = last;
     }
     std::vector<pollfd> polled;
+    polled.reserve(children.size());
     for (auto &child : children)
       polled.push_back({child->channel, POLLIN, 0});
     poll(polled.data(), polled.size(), /*milliseconds=*/500);

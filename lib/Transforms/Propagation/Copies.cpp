@@ -320,7 +320,7 @@ void Copies::merge(const ExtractedProblem &extracted) {
     });
     SmallVector<Operation *> kept;
     for (Operation *op : copies) {
-      auto same = llvm::find_if(
+      auto *same = llvm::find_if(
           kept, [&](Operation *other) { return isSame(op, other); });
       if (same == kept.end()) {
         kept.push_back(op);
