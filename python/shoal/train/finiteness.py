@@ -48,14 +48,14 @@ def check_finite(state: Tree, metrics: Mapping[str, Any] | None = None) -> None:
 
 
 def all_finite(state: Tree) -> Any:
-    """In a traced function, whether all floats of a state are finite: a bool, exact for any of them."""
+    """In a traced function, 1 where all floats of a state are finite, else 0: a number, as logs write metrics as such."""
     total = as_value(0, np.dtype(np.int32))
     for leaf in map(as_value, pytrees.flatten(state)[0]):
         if _may_be_infinite(leaf.dtype):
             wide = leaf if leaf.dtype.itemsize >= 4 else leaf.astype("float32")
             # Partial sums are added before they meet.
             total = total + sum(where(isfinite(wide), 0, 1).astype("int32"))
-    return total == 0
+    return (total == 0).astype("int32")
 
 
 def _may_be_infinite(dtype: np.dtype) -> bool:

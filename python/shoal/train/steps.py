@@ -63,7 +63,7 @@ def step(
 
     Metrics are the scalars "loss", "grad_norm" and, where the optimiser has one, "learning_rate", of this step's
     update; of steps that may be left out "skipped", how many were, and with a dynamic loss scale "loss_scale";
-    "finite", whether all floats of the new state are; and those of aux, of any shape. TraceError where aux has one
+    "finite", 1 where all floats of the new state are, else 0; and those of aux, of any shape. TraceError where aux has one
     of these names, and where the loss reads experts' biases and declares no buffers.
     """
     declared = buffers_of(loss) if buffers is None else buffers
