@@ -14,6 +14,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/DebugLog.h"
 
+#include <map>
+
 #define DEBUG_TYPE "shoal-assign"
 
 using namespace mlir;
@@ -179,24 +181,24 @@ SmallVector<Operation *> Ancestors::opsOf(Value value) {
   return sorted;
 }
 
-/// The uses of a value by the version of it that they read, where that one is
-/// sent.
-static SmallVector<SmallVector<OpOperand *>>
-sentUses(ArrayRef<std::pair<unsigned, unsigned>> uses,
-         const ExtractedProblem &extracted, const Assignment &assignment,
-         ArrayRef<ValueVersion> versions) {
-  SmallVector<SmallVector<OpOperand *>> sent(versions.size());
-  for (auto [op, operand] : uses) {
-    unsigned version = assignment.uses[op][operand];
-    if (version > 0 && versions[version].bytes > 0)
-      sent[version].push_back(extracted.ops[op].operands[operand]);
-  }
-  llvm::erase_if(sent, [](const auto &alike) { return alike.empty(); });
+/// The uses that read what is sent, by the value and its version.
+static std::map<std::pair<unsigned, unsigned>, SmallVector<OpOperand *>>
+findSent(const ExtractedProblem &extracted, const Assignment &assignment) {
+  std::map<std::pair<unsigned, unsigned>, SmallVector<OpOperand *>> sent;
+  for (auto [op, graphOp] : llvm::enumerate(extracted.problem.ops))
+    for (auto [operand, value] : llvm::enumerate(graphOp.operands)) {
+      unsigned version = assignment.uses[op][operand];
+      if (version > 0 && assignment.values[value][version].bytes > 0)
+        sent[{value, version}].push_back(extracted.ops[op].operands[operand]);
+    }
   return sent;
 }
 
 bool Copies::copySent(const ExtractedProblem &extracted,
                       const Assignment &assignment) {
+  auto sent = findSent(extracted, assignment);
+  if (sent.empty())
+    return false;
   Ancestors ancestors;
   llvm::DenseMap<Operation *, unsigned> places;
   func::FuncOp function = extracted.function;
@@ -205,33 +207,29 @@ bool Copies::copySent(const ExtractedProblem &extracted,
     for (Value result : op->getResults())
       ancestors.find(result);
   });
-  std::vector<SmallVector<std::pair<unsigned, unsigned>, 2>> uses(
-      extracted.values.size());
-  for (auto [op, graphOp] : llvm::enumerate(extracted.problem.ops))
-    for (auto [operand, value] : llvm::enumerate(graphOp.operands))
-      uses[value].push_back({unsigned(op), unsigned(operand)});
   llvm::MapVector<Operation *, SmallVector<Operation *>> copies;
-  for (auto [number, value] : llvm::enumerate(extracted.values)) {
-    ArrayRef<ValueVersion> versions = assignment.values[number];
-    if (versions.size() < 2 || !ancestors.find(value).isMade)
+  // Uses change when all copies are there, which are of the ops as they were.
+  SmallVector<Value> copied;
+  for (auto &[version, uses] : sent) {
+    Value value = extracted.values[version.first];
+    if (!ancestors.find(value).isMade)
       continue;
     SmallVector<Operation *> ops = ancestors.opsOf(value);
     if (ops.size() > kMostOps)
       continue;
-    for (const SmallVector<OpOperand *> &alike :
-         sentUses(uses[number], extracted, assignment, versions)) {
-      IRMapping mapping;
-      for (Operation *op : ops) {
-        // Beside its original: so it is in front of all that may read it.
-        copies[op].push_back(OpBuilder(op).clone(*op, mapping));
-        made.push_back(copies[op].back());
-      }
-      for (OpOperand *use : alike) {
-        moved.push_back({use, value});
-        use->set(mapping.lookup(value));
-      }
+    IRMapping mapping;
+    for (Operation *op : ops) {
+      // Beside its original: so it is in front of all that may read it.
+      copies[op].push_back(OpBuilder(op).clone(*op, mapping));
+      made.insert(copies[op].back());
+    }
+    for (OpOperand *use : uses) {
+      moved.push_back({use, value});
+      copied.push_back(mapping.lookup(value));
     }
   }
+  for (auto [use, copy] : llvm::zip_equal(moved, copied))
+    use.first->set(copy);
   addGroups(copies.takeVector(), places);
   return !made.empty();
 }
@@ -260,8 +258,7 @@ void Copies::dropSent() {
   for (auto [use, value] : moved)
     use->set(value);
   for (SmallVector<Operation *> &group : groups)
-    llvm::erase_if(group,
-                   [&](Operation *op) { return llvm::is_contained(made, op); });
+    llvm::erase_if(group, [&](Operation *op) { return made.contains(op); });
   for (Operation *op : llvm::reverse(made))
     op->erase();
 }

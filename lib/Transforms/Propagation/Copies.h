@@ -7,6 +7,7 @@
 #define SHOAL_LIB_TRANSFORMS_PROPAGATION_COPIES_H
 
 #include "Extract.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace shoal {
 
@@ -56,7 +57,7 @@ private:
   std::vector<llvm::SmallVector<mlir::Operation *>> groups;
   /// What copySent made in program order of each value, and the uses that it
   /// changed, with what they read.
-  std::vector<mlir::Operation *> made;
+  llvm::SetVector<mlir::Operation *> made;
   std::vector<std::pair<mlir::OpOperand *, mlir::Value>> moved;
   unsigned numKept = 0;
 };
