@@ -18,11 +18,18 @@ static const std::map<std::string, std::string> kNotDrawn = {
     {"shoal.manual_to_auto", "becomes a manual_computation"},
 };
 
-TEST(Census, EveryOpIsDrawn) {
+static std::unique_ptr<mlir::MLIRContext> makeContext() {
   mlir::DialectRegistry registry;
   shoal::registerShoalDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  auto context = std::make_unique<mlir::MLIRContext>(
+      registry, mlir::MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+TEST(Census, EveryOpIsDrawn) {
+  auto owner = makeContext();
+  mlir::MLIRContext &context = *owner;
   Census census;
   for (uint64_t seed = 0; seed < 1500; ++seed)
     census.addDrawn(*makeProgram(context, Generators::all(), seed).module);
@@ -39,10 +46,8 @@ TEST(Census, EveryOpIsDrawn) {
 }
 
 TEST(Census, PassesThroughText) {
-  mlir::DialectRegistry registry;
-  shoal::registerShoalDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  auto owner = makeContext();
+  mlir::MLIRContext &context = *owner;
   Census census;
   census.addDrawn(*makeProgram(context, Generators::all(), 5).module);
   ASSERT_FALSE(census.getCounts().empty());
@@ -91,10 +96,8 @@ static std::pair<int64_t, int64_t> extentOf(const Program &program) {
 }
 
 TEST(Generators, LargeProgramsReachThresholds) {
-  mlir::DialectRegistry registry;
-  shoal::registerShoalDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  auto owner = makeContext();
+  mlir::MLIRContext &context = *owner;
   ProgramKind kind;
   kind.isLarge = true;
   kind.devices = {2, 4};
