@@ -13,13 +13,13 @@ import numpy as np
 from jax._src import config, core, dtypes, source_info_util, tree_util
 from jax._src.interpreters import partial_eval
 from jax._src.lib import jax_jit
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import NamedSharding
 
 from shoal.calls import Source
 from shoal.devices import Array
 from shoal.jax.arrays import JaxArray, aval_of, make_weak, to_jax
 from shoal.jax.calls import as_numbers, is_key, key_types
-from shoal.jax.meshes import mesh_around, mesh_is, named
+from shoal.jax.meshes import is_explicit, mesh_around, mesh_is, named, without_types
 from shoal.jax.programs import write_program
 from shoal.mesh_sharding import MeshSharding
 
@@ -96,14 +96,35 @@ class JaxFrontend:
             name: arg if name in self._static_argnames else jax.tree.map(_shape_of, arg)
             for name, arg in kwargs.items()
         }
-        if is_explicit(mesh) and "in_shardings" in self._shardings:
-            dynamic = [number for number in range(len(shapes)) if number not in static]
-            specs = named(mesh, self._shardings["in_shardings"])
-            for number, shape in zip(dynamic, _typed([shapes[number] for number in dynamic], specs)):
+        dynamic = [number for number in range(len(shapes)) if number not in static]
+        plain = [shapes[number] for number in dynamic]
+        typed = self._with_types(mesh, plain)
+        for number, shape in zip(dynamic, typed, strict=True):
+            shapes[number] = shape
+        try:
+            return self._trace_over(mesh, shapes, named_shapes)
+        except core.ShardingTypeError:
+            # JAX, for which plain arrays are replicated, takes the program: so it is one of no types, that
+            # is of a mesh whose axes are Auto.
+            if all(a is b for a, b in zip(jax.tree.leaves(typed), jax.tree.leaves(plain), strict=True)):
+                raise
+            for number, shape in zip(dynamic, plain, strict=True):
                 shapes[number] = shape
-        with mesh_is(self._mesh):
+            return self._trace_over(without_types(mesh), shapes, named_shapes)
+
+    def _with_types(self, mesh: Any, shapes: Sequence[Any]) -> Sequence[Any]:
+        if not is_explicit(mesh) or "in_shardings" not in self._shardings:
+            return shapes
+        return _typed(shapes, named(mesh, self._shardings["in_shardings"]))
+
+    def _trace_over(self, mesh: Any, shapes: Sequence[Any], named_shapes: Mapping[str, Any]) -> JaxTraced:
+        with mesh_is(self._to_set(mesh)):
             traced = self._over(mesh).trace(*shapes, **named_shapes)
         return JaxTraced(traced, mesh, self)
+
+    def _to_set(self, mesh: Any) -> Any:
+        """The mesh, or None where the caller has set it."""
+        return self._mesh if mesh in (self._mesh, mesh_around()) else mesh
 
     def _over(self, mesh: Any) -> Any:
         """JAX's jit of the function with its shardings over the mesh."""
@@ -115,7 +136,7 @@ class JaxFrontend:
         return self._over_meshes[mesh]
 
     def write(self, traced: Any, mesh: Any, inputs: Any, outputs: Any) -> Source:
-        with mesh_is(self._mesh):
+        with mesh_is(self._to_set(mesh)):
             program = write_program(
                 traced, mesh, keep_unused=self._keeps_unused, inputs=inputs, outputs=outputs or ()
             )
@@ -128,11 +149,6 @@ class JaxFrontend:
             program.kept,
             program.callbacks.functions,
         )
-
-
-def is_explicit(mesh: Any) -> bool:
-    """Whether shardings are part of types over a mesh of JAX's, as of `jax.make_mesh` by default."""
-    return AxisType.Explicit in getattr(mesh, "axis_types", ())
 
 
 def _typed(shapes: Sequence[Any], in_shardings: Any) -> Sequence[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 from jax._src import mesh as jax_mesh
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from shoal.errors import TraceError
 from shoal.mesh import Mesh
@@ -34,10 +34,23 @@ def mesh_is(mesh: Any) -> contextlib.AbstractContextManager[Any]:
     return jax.sharding.use_abstract_mesh(getattr(mesh, "abstract_mesh", mesh))
 
 
+def is_explicit(mesh: Any) -> bool:
+    """Whether shardings are part of types over a mesh of JAX's, as of `jax.make_mesh` by default."""
+    return AxisType.Explicit in getattr(mesh, "axis_types", ())
+
+
+def without_types(mesh: Any) -> Any:
+    """The mesh with axes that are all Auto."""
+    return mesh.update(axis_types=(AxisType.Auto,) * len(mesh.axis_names))
+
+
 def named(mesh: Any, shardings: Any) -> Any:
-    """A tree's PartitionSpecs as NamedShardings over the mesh; TraceError where there is none."""
+    """A tree's PartitionSpecs, and shardings over the mesh with other types of axes, as NamedShardings over
+    the mesh; TraceError where there is none."""
 
     def over_mesh(sharding: Any) -> Any:
+        if isinstance(sharding, NamedSharding) and _differ_in_types(sharding.mesh, mesh):
+            return NamedSharding(mesh, sharding.spec)
         if not isinstance(sharding, PartitionSpec):
             return sharding
         if mesh is None:
@@ -51,6 +64,11 @@ def named(mesh: Any, shardings: Any) -> Any:
         return leaf is None or isinstance(leaf, PartitionSpec)
 
     return None if shardings is None else jax.tree.map(over_mesh, shardings, is_leaf=is_leaf)
+
+
+def _differ_in_types(one: Any, other: Any) -> bool:
+    has_types = hasattr(one, "axis_types") and hasattr(other, "axis_types")
+    return has_types and one != other and without_types(one) == without_types(other)
 
 
 def plain_mesh(mesh: Any) -> Mesh:

@@ -39,11 +39,50 @@ typed = jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=rows), {"w": jax.ShapeDt
 assert sent(*typed, in_shardings=(rows, whole)) == 4
 """
 
+# JAX refuses them for arguments that are split, and takes them for plain ones.
+WITHOUT_TYPES = """
+import jax, jax.numpy as jnp, numpy as np, shoal.jax
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+mesh = jax.make_mesh((2,), ("d",))
+x = np.arange(8, dtype=np.float32)
+functions = {
+    "outer": lambda x: jnp.outer(x, x),
+    "dot": lambda x: jnp.vdot(x, x),
+    "reshard": lambda x: jax.sharding.reshard(jnp.outer(x, x), P()) @ x,
+    "mean": lambda x: jnp.reshape(x, (4, 2)).mean(0),
+}
+for name, function in functions.items():
+    for spec in (P("d"), NamedSharding(mesh, P("d"))):
+        set_around = jax.jit(function)(x), shoal.jax.jit(function, in_shardings=spec, mesh=mesh)(x)
+        with jax.set_mesh(mesh):
+            exe = shoal.jax.compile(function, x, in_shardings=spec)
+        np.testing.assert_allclose(exe.run(x), set_around[0], rtol=1e-5, err_msg=name)
+        np.testing.assert_allclose(set_around[1], set_around[0], rtol=1e-5, err_msg=name)
+        assert exe.inputs[0].local_shape == (4,), name
+
+typed = jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=NamedSharding(mesh, P("d")))
+try:
+    shoal.jax.compile(functions["outer"], typed, mesh=mesh)
+except jax._src.core.ShardingTypeError as error:
+    assert "illegally sharded" in str(error)
+else:
+    raise AssertionError("types that the caller gave are JAX's to judge")
+"""
+
+
+def test_programs_that_have_no_types():
+    run(WITHOUT_TYPES)
+
 
 def test_arrays_have_the_types_of_their_shardings():
+    run(SCRIPT)
+
+
+def run(script: str) -> None:
     variables = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(PATHS),
         "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
     }
-    subprocess.run([sys.executable, "-c", SCRIPT], env=variables, check=True, timeout=240)
+    subprocess.run([sys.executable, "-c", script], env=variables, check=True, timeout=240)
