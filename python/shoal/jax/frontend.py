@@ -104,13 +104,16 @@ class JaxFrontend:
         try:
             return self._trace_over(mesh, shapes, named_shapes)
         except core.ShardingTypeError:
-            # JAX, for which plain arrays are replicated, takes the program: so it is one of no types, that
-            # is of a mesh whose axes are Auto.
             if all(a is b for a, b in zip(jax.tree.leaves(typed), jax.tree.leaves(plain), strict=True)):
                 raise
-            for number, shape in zip(dynamic, plain, strict=True):
-                shapes[number] = shape
+        # JAX, for which plain arrays are replicated, may take the program: one without types, whose axes might
+        # as well be Auto, if it names no mesh of its own.
+        for number, shape in zip(dynamic, plain, strict=True):
+            shapes[number] = shape
+        try:
             return self._trace_over(without_types(mesh), shapes, named_shapes)
+        except (core.ShardingTypeError, ValueError):
+            return self._trace_over(mesh, shapes, named_shapes)
 
     def _with_types(self, mesh: Any, shapes: Sequence[Any]) -> Sequence[Any]:
         if not is_explicit(mesh) or "in_shardings" not in self._shardings:
