@@ -19,6 +19,7 @@ PACKAGES=(
   clang-22 lld-22 cmake ninja-build g++ git
   libmlir-22-dev mlir-22-tools llvm-22-dev zlib1g-dev
   openmpi-bin libopenmpi-dev libopenblas-dev libdnnl-dev nlohmann-json3-dev
+  libtomlplusplus-dev
   libboost-context-dev libkissfft-dev
   python3 python3-dev python3-venv python3-pip
   iso-codes
