@@ -31,6 +31,7 @@ ORDER = [
     "Dialect",
     "Reference",
     "CostModel",
+    "Simulation",
     "Transforms",
     ".",
     "Conversion",

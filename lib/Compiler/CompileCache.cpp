@@ -23,6 +23,7 @@ static bool isCacheable(const DriverOptions &options) {
   bool hasFiles =
       !options.outputPath.empty() || !options.files.sharedPath.empty();
   return makesFiles && hasFiles && !options.report &&
+         options.machinePath.empty() &&
          options.files.saveTempsDirectory.empty();
 }
 

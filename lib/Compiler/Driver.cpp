@@ -5,6 +5,7 @@
 #include "CompileCache.h"
 #include "MemoryLimit.h"
 #include "Outputs.h"
+#include "Simulation.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -133,10 +134,9 @@ static LogicalResult insertChecks(ModuleOp module, const CheckOptions &checks) {
 
 /// Lowers a per-device program for its target and makes the file, if one is
 /// asked for.
-static FailureOr<LoweredProgram> build(ModuleOp module,
-                                       const DriverOptions &options,
-                                       StageSeconds &seconds,
-                                       OnPrepared onPrepared) {
+static FailureOr<LoweredProgram>
+build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
+      OnPrepared onPrepared, OnPlanned onPlanned) {
   registerLowering(*module.getContext());
   if (failed(insertChecks(module, options.checks)))
     return failure();
@@ -144,7 +144,8 @@ static FailureOr<LoweredProgram> build(ModuleOp module,
       (options.emit == Emit::Executable || options.emit == Emit::Shared) &&
       !(options.outputPath.empty() && options.files.sharedPath.empty());
   if (options.target == Target::CUDA) {
-    FailureOr<CUDAProgram> program = lowerForCUDA(module, seconds, onPrepared);
+    FailureOr<CUDAProgram> program =
+        lowerForCUDA(module, seconds, onPrepared, onPlanned);
     if (failed(program) ||
         (makesFile &&
          failed(emitForCUDA(module, *program, options.outputPath, options.files,
@@ -152,7 +153,8 @@ static FailureOr<LoweredProgram> build(ModuleOp module,
       return failure();
     return program->program;
   }
-  FailureOr<LoweredProgram> program = lowerForCPU(module, seconds, onPrepared);
+  FailureOr<LoweredProgram> program =
+      lowerForCPU(module, seconds, onPrepared, onPlanned);
   if (failed(program) ||
       (makesFile && failed(emitForCPU(module, *program, options.outputPath,
                                       options.files, seconds))))
@@ -198,6 +200,14 @@ static std::string print(const llvm::json::Value &value) {
   return llvm::formatv("{0}", value);
 }
 
+/// With what was predicted, if anything was.
+static llvm::json::Value withForecast(llvm::json::Value statistics,
+                                      llvm::json::Value forecast) {
+  if (forecast.getAsObject())
+    (*statistics.getAsObject())["predicted"] = std::move(forecast);
+  return statistics;
+}
+
 /// Lowers a per-device program and writes what the options ask for, but for its
 /// statistics.
 static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
@@ -205,13 +215,21 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
   MLIRContext &context = *module.getContext();
   llvm::json::Object listing;
   ProgramFacts facts;
+  Simulation simulation(options.machinePath);
   auto look = [&](ModuleOp prepared) {
     if (makesPage(options))
       listing = listProgram(prepared);
     facts = extractFacts(prepared);
+    simulation.prepare(prepared);
   };
-  FailureOr<LoweredProgram> program = build(module, options, seconds, look);
+  auto take = [&](func::FuncOp main) { simulation.take(main); };
+  FailureOr<LoweredProgram> program =
+      build(module, options, seconds, look, take);
   if (failed(program))
+    return failure();
+  FailureOr<llvm::json::Value> forecast =
+      simulation.run(context, *program, llvm::outs());
+  if (failed(forecast))
     return failure();
   std::vector<LiveBuffer> largest = describeLiveBuffers(facts, *program);
   if (failed(
@@ -219,7 +237,8 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
     return failure();
   return Compiled{print(toMetadata(program->description, nameOf(options.target),
                                    program->arenaBytes)),
-                  print(toStatistics(*program, largest, seconds))};
+                  print(withForecast(toStatistics(*program, largest, seconds),
+                                     std::move(*forecast)))};
 }
 
 OwningOpRef<ModuleOp>

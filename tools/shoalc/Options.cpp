@@ -85,6 +85,10 @@ struct CommandLine {
   cl::opt<std::string> stats{
       "stats", cl::value_desc("file.json"), cl::cat(category),
       cl::desc("Write collectives, arithmetic and memory there, as JSON")};
+  cl::opt<std::string> simulate{
+      "simulate", cl::value_desc("machine.toml"), cl::cat(category),
+      cl::desc("Print how long a step would take on the cluster of a machine "
+               "file, and on what; -o is not needed")};
   cl::opt<std::string> saveTemps{
       "save-temps", cl::value_desc("folder"), cl::cat(category),
       cl::desc("Leave what is made on the way there")};
@@ -152,7 +156,7 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   hideOptions();
   cl::ParseCommandLineOptions(argc, argv, "Shoal compiler\n");
   if ((line.emit == Emit::Executable || line.emit == Emit::Shared) &&
-      (line.output.empty() || line.output == "-")) {
+      (line.output == "-" || (line.output.empty() && line.simulate.empty()))) {
     WithColor::error(errs(), "shoalc")
         << "expected the file to write: -o FILE\n";
     return std::nullopt;
@@ -161,6 +165,7 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   options.inputPath = line.input;
   options.outputPath = line.output;
   options.statsPath = line.stats;
+  options.machinePath = line.simulate;
   options.entry = line.entry;
   options.emit = line.emit;
   options.target = line.target;

@@ -41,6 +41,8 @@ bool isFiniteCheck(llvm::StringRef text);
 
 struct DriverOptions {
   std::string inputPath, outputPath, statsPath;
+  /// The machine file of the cluster to simulate a step on; empty for none.
+  std::string machinePath;
   /// The function to compile; empty for the one public function.
   std::string entry;
   Emit emit = Emit::Executable;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How long one collective or one kernel takes on a cluster, each alone: the one
-// place that prices them, of values without IR. docs/internals/Machines.md has
-// the formulas with what they are from.
+// place that prices them, of values without IR. docs/internals/Simulation.md
+// has the formulas with what they are from.
 //
 // Prices rise with bytes, latency and 1 / bandwidth, and with members of one
 // level but a torus, where a rectangle has more links than a row; an all_reduce

@@ -86,6 +86,10 @@ struct LoweredProgram {
 /// lowered. May change nothing but locations.
 using OnPrepared = llvm::function_ref<void(mlir::ModuleOp)>;
 
+/// Called with the program's function when its memory has been planned; may
+/// change nothing.
+using OnPlanned = llvm::function_ref<void(mlir::func::FuncOp)>;
+
 } // namespace shoal
 
 #endif // SHOAL_TARGET_TARGET_H

@@ -14,7 +14,8 @@ void shoal::registerCPUTarget(DialectRegistry &registry) {
 
 FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
                                              StageSeconds &seconds,
-                                             OnPrepared onPrepared) {
+                                             OnPrepared onPrepared,
+                                             OnPlanned onPlanned) {
   return timed(seconds, "lower", [&]() -> FailureOr<LoweredProgram> {
     FailureOr<ProgramDescription> description = prepareProgram(module);
     if (failed(description))
@@ -26,6 +27,8 @@ FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
     LoweredProgram program;
     program.description = *description;
     auto main = module.lookupSymbol<func::FuncOp>(description->name);
+    if (onPlanned)
+      onPlanned(main);
     // Some of them are no ops any more behind the kernels.
     takeProducts(main, program.description);
     takeMemory(main, program);

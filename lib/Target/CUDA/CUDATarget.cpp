@@ -102,7 +102,8 @@ static LogicalResult checkHostCalls(const ProgramDescription &program) {
 
 FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
                                            StageSeconds &seconds,
-                                           OnPrepared onPrepared) {
+                                           OnPrepared onPrepared,
+                                           OnPlanned onPlanned) {
   return timed(seconds, "lower", [&]() -> FailureOr<CUDAProgram> {
     FailureOr<ProgramDescription> description = prepareProgram(module);
     if (failed(description) || failed(checkHostCalls(*description)))
@@ -115,6 +116,8 @@ FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
     LoweredProgram &program = result.program;
     program.description = *description;
     auto main = module.lookupSymbol<func::FuncOp>(description->name);
+    if (onPlanned)
+      onPlanned(main);
     takeMemory(main, program);
     takeProducts(main, program.description);
     takeDonors(main, program.description);

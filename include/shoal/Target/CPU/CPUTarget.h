@@ -29,7 +29,8 @@ void registerCPUPipelines();
 /// metadata. Errors are reported at the op they concern.
 mlir::FailureOr<LoweredProgram> lowerForCPU(mlir::ModuleOp module,
                                             StageSeconds &seconds,
-                                            OnPrepared onPrepared = {});
+                                            OnPrepared onPrepared = {},
+                                            OnPlanned onPlanned = {});
 
 /// Makes the executable or shared library `outputPath` of what lowerForCPU
 /// made of the module. A file is written under a temporary name first, so that

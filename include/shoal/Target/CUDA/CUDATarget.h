@@ -45,7 +45,8 @@ void registerCUDAPipelines();
 /// concern.
 mlir::FailureOr<CUDAProgram> lowerForCUDA(mlir::ModuleOp module,
                                           StageSeconds &seconds,
-                                          OnPrepared onPrepared = {});
+                                          OnPrepared onPrepared = {},
+                                          OnPlanned onPlanned = {});
 
 /// Makes the executable or shared library `outputPath` of what lowerForCUDA
 /// made.
