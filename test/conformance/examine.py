@@ -61,6 +61,13 @@ class Failure(Exception):
     """What went wrong, in a line or a few."""
 
 
+def source_of_figures(command: str) -> str:
+    """What utils/renew-results.py reads of a page: that the command made it in this tree."""
+    git = ["git", "-C", str(ROOT), "rev-parse", "--short=10", "HEAD"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    return f"<!-- figures: {commit}, hours: {command} -->"
+
+
 def prepare() -> None:
     """Gives JAX its devices; before JAX is imported."""
     os.environ["JAX_PLATFORMS"] = "cpu"

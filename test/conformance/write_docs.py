@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from examine import ROOT, Outcome
+from examine import ROOT, Outcome, source_of_figures
 
 PATH = ROOT / "docs/results/JAX-conformance.md"
 
@@ -19,6 +19,8 @@ REASONS = {
 }
 
 _HEAD = """# JAX programs: numbers and bytes
+
+{source}
 
 Written by `test/conformance/conformance.py --write-docs`; {count} programs of JAX, {passed} of which pass.
 Each is lowered by JAX {jax} with its in- and out-shardings over a mesh of one to three axes and 8 devices, imported,
@@ -52,6 +54,7 @@ def _head(outcomes: Sequence[Outcome]) -> str:
 
     measured = [o for o in outcomes if o.bytes_xla is not None and o.status == "passed"]
     return _HEAD.format(
+        source=source_of_figures('"$SHOAL_PYTHON" test/conformance/conformance.py --write-docs'),
         count=len(outcomes),
         passed=sum(o.status == "passed" for o in outcomes),
         jax=jax.__version__,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from examine import ROOT, Outcome
+from examine import ROOT, Outcome, source_of_figures
 
 PATH = ROOT / "docs/results/RealModels.md"
 REQUIREMENTS = Path(__file__).resolve().parent / "requirements.txt"
@@ -31,6 +31,8 @@ REASONS = {
 }
 
 _HEAD = """# Models of JAX's libraries
+
+{source}
 
 Written by `test/real-models/run.sh --write-docs`; {count} programs of {libraries} libraries, which are installed from PyPI for the
 run: {versions}.
@@ -131,6 +133,7 @@ def _head(outcomes: Sequence[Outcome]) -> str:
         bars.append(f"| {_TEXTS[bar]} | {sum(held)} of {len(held)} |")
     versions = _versions()
     return _HEAD.format(
+        source=source_of_figures('test/real-models/run.sh --write-docs'),
         count=len(outcomes),
         libraries=len(versions),
         versions=", ".join(versions),

@@ -59,7 +59,7 @@ shoal::buildGradients(Block &block, ValueRange wrt, ArrayRef<Seed> seeds) {
   Cotangents cotangents;
   TensorBuilder seeding(end->getLoc(), builder);
   for (const Seed &seed : seeds)
-    cotangents.add(seeding, seed.value, seed.cotangent);
+    cotangents.seed(seeding, seed.value, seed.cotangent);
 
   // Ops that others have taken the place of.
   SmallVector<Operation *> retired;

@@ -2,28 +2,44 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Transforms/Autodiff/Vjp.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 
 using namespace mlir;
 using namespace shoal;
 
-void Cotangents::add(TensorBuilder &b, Value value, Value addend) {
-  assert(value.getType() == addend.getType() &&
-         "a cotangent has its value's type");
+Value shoal::convertGradient(TensorBuilder &b, Value gradient, Type element) {
+  RankedTensorType type = tensorTypeOf(gradient);
+  if (type.getElementType() == element)
+    return gradient;
+  auto product = gradient.getDefiningOp<EinsumOp>();
+  if (product && element.isF32() && type.getElementTypeBitWidth() < 32)
+    return EinsumOp::create(b, type.clone(element), product.getSpec(),
+                            product.getInputs());
+  return b.convert(gradient, element);
+}
+
+void Cotangents::seed(TensorBuilder &b, Value value, Value cotangent) {
   Value &sum = sums[value];
-  sum = sum ? b.add(sum, addend) : addend;
+  sum = sum ? b.add(sum, cotangent) : cotangent;
+}
+
+void Cotangents::add(TensorBuilder &b, Value value, Value addend) {
+  Value sum = of(value);
+  Type element = getElementTypeOrSelf(sum ? sum : value);
+  seed(b, value, convertGradient(b, addend, element));
 }
 
 void Cotangents::addAt(TensorBuilder &b, Value value, ValueRange starts,
                        Value addend) {
   Value &sum = sums[value];
-  Type type = value.getType();
-  Value there = addend;
+  Type type = (sum ? sum : value).getType();
+  Value there = convertGradient(b, addend, getElementTypeOrSelf(type));
   if (sum)
-    there = b.add(DynamicSliceOp::create(b, addend.getType(), sum, starts,
+    there = b.add(DynamicSliceOp::create(b, there.getType(), sum, starts,
                                          tensorTypeOf(addend).getShape()),
-                  addend);
+                  there);
   sum = DynamicUpdateSliceOp::create(b, type, sum ? sum : b.zeros(type), there,
                                      starts);
 }

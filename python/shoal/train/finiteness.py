@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,31 +14,21 @@ from shoal.checkpoints.names import named_leaves
 from shoal.devices import Array
 from shoal.errors import RunError
 from shoal.frontend import pytrees
-from shoal.frontend.constants import as_value
-from shoal.frontend.elementwise import isfinite, where
-from shoal.frontend.reduction import sum
 from shoal.train.processes import any_of, job_of
 
 __all__ = ["check_finite"]
 
 Tree = Any
-# The metric by which a step says it.
-FINITE = "finite"
+# Elements that are looked at together: what is made of them stays in the caches.
+_CHUNK = 1 << 16
 
 
-def check_finite(state: Tree, metrics: Mapping[str, Any] | None = None) -> None:
+def check_finite(state: Tree) -> None:
     """RunError, on all ranks, where a state has floats that are infinite or NaN; it names their arrays.
 
-    metrics: of the step that made the state. Where they have "finite", as those of `train.step`
-      do, that number is all that is read; else each process reads what it has of the state. In an
-      MPI job it is collective.
+    Each process reads what it has of the state. In an MPI job it is collective.
     """
-    flag = (metrics or {}).get(FINITE)
-    if flag is None:
-        is_finite = not any_of(job_of(state), not all(map(_is_finite, _parts(state))))
-    else:
-        is_finite = bool(np.asarray(flag))
-    if is_finite:
+    if not any_of(job_of(state), not all(map(_is_finite, _parts(state)))):
         return
     # Each array comes together whole: the run has ended.
     names = [name for name, leaf in named_leaves(state) if not _is_finite(np.asarray(leaf))]
@@ -47,24 +38,24 @@ def check_finite(state: Tree, metrics: Mapping[str, Any] | None = None) -> None:
     raise RunError(f"the state{place} is not finite, and is not saved: {listed}")
 
 
-def all_finite(state: Tree) -> Any:
-    """In a traced function, 1 where all floats of a state are finite, else 0: a number, as logs write metrics as such."""
-    total = as_value(0, np.dtype(np.int32))
-    for leaf in map(as_value, pytrees.flatten(state)[0]):
-        if _may_be_infinite(leaf.dtype):
-            wide = leaf if leaf.dtype.itemsize >= 4 else leaf.astype("float32")
-            # Partial sums are added before they meet.
-            total = total + sum(where(isfinite(wide), 0, 1).astype("int32"))
-    return (total == 0).astype("int32")
-
-
-def _may_be_infinite(dtype: np.dtype) -> bool:
-    """Of floats; those of ml_dtypes have the kind of bytes."""
-    return dtype.kind in "fV"
-
-
 def _is_finite(array: np.ndarray) -> bool:
-    return not _may_be_infinite(array.dtype) or bool(np.isfinite(array).all())
+    if array.dtype.kind not in "fV":  # floats; those of ml_dtypes have the kind of bytes
+        return True
+    flat = array.reshape(-1)
+    chunks = (flat[begin : begin + _CHUNK] for begin in range(0, flat.size, _CHUNK))
+    if array.dtype.itemsize > 2:
+        return all(np.isfinite(chunk).all() for chunk in chunks)
+    is_finite = _finite_patterns(array.dtype)
+    return all(is_finite[chunk.view(f"u{array.dtype.itemsize}")].all() for chunk in chunks)
+
+
+@cache
+def _finite_patterns(dtype: np.dtype) -> np.ndarray:
+    """Of each pattern of bits of a narrow type, whether it is finite: a conversion of each element takes five times
+    as long."""
+    patterns = np.arange(1 << 8 * dtype.itemsize, dtype=f"u{dtype.itemsize}")
+    with np.errstate(invalid="ignore"):
+        return np.isfinite(patterns.view(dtype))
 
 
 def _parts(state: Tree) -> Iterator[np.ndarray]:

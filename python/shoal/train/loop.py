@@ -57,7 +57,7 @@ def fit(
       at the end. A state that is not finite is not saved: the run ends by a RunError.
     finite: metrics that end the run with a RunError where they are NaN or infinite, which names step
       and metric; those that a step does not have are left out. They are looked at where the step is
-      logged or to be saved, so that no state behind one is. Steps with a metric "skipped" are let be: their
+      logged or to be saved, in front of the state, so that none behind one is. Steps with a metric "skipped" are let be: their
       optimiser leaves out what is not finite. (): the run goes on.
     quiet: shows nothing.
 
@@ -72,17 +72,15 @@ def fit(
     metrics: Mapping[str, Any] = {}
 
     def look(logs: bool, evaluates: bool, saves: bool) -> None:
-        if logs:
-            run.report(metrics)
-        found = run.not_finite(metrics, finite) if logs or (save and saves) else ""
-        if found:
-            if isinstance(save, Series):
-                save.wait()  # what is under way is of a step before
-            raise RunError(found)
+        saves = saves and save is not None
+        if logs or saves:
+            names = [name for name in finite if name in metrics and "skipped" not in metrics]
+            values = run.report(metrics) if logs else host_values({name: metrics[name] for name in names})
+            _check(run, {name: values[name] for name in names}, state if saves else None, save)
         if evaluate and evaluates:
             run.tell(evaluate(state))
         if save and saves:
-            _save(save, state, metrics)
+            save(state)
             run.restart_clock()
 
     with ExitStack() as stack:
@@ -106,16 +104,18 @@ def fit(
     return state
 
 
-def _save(
-    save: Callable[[TrainState], None], state: TrainState, metrics: Mapping[str, Any]
+def _check(
+    run: _Run, values: Mapping[str, Any], state: TrainState | None, save: Callable[[TrainState], None] | None
 ) -> None:
+    """RunError where these metrics are not finite, or the state, if it is to be saved; all ranks are here."""
     try:
-        check_finite(state, metrics)
+        run.check(values)
+        if state is not None:
+            check_finite(state)
     except RunError:
         if isinstance(save, Series):
-            save.wait()  # for the last good one; all ranks are here
+            save.wait()  # for what is under way, the last good one
         raise
-    save(state)
 
 
 class _Run:
@@ -159,30 +159,28 @@ class _Run:
     def restart_clock(self) -> None:
         self._since, self._timed = time.perf_counter(), 0
 
-    def report(self, metrics: Mapping[str, Any]) -> None:
-        """The metrics of the last step, and the mean time of those since the last report."""
+    def report(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+        """The metrics of the last step, told with the mean time of those since the last report."""
         seconds, timed = time.perf_counter() - self._since, self._timed
         values = host_values(metrics)  # of all ranks
+        times = {}
         if timed:
-            values["step_ms"] = 1e3 * seconds / timed
+            times["step_ms"] = 1e3 * seconds / timed
             if self._tokens is not None:
-                values["tokens/s"] = self._tokens * timed / seconds
-        self.tell(values)
+                times["tokens/s"] = self._tokens * timed / seconds
+        self.tell(values | times)
+        return values
 
-    def not_finite(self, metrics: Mapping[str, Any], names: Sequence[str]) -> str:
-        """The message of which of these metrics of the last step are not finite; "" for none. Collective in a job."""
-        if "skipped" in metrics:
-            return ""
-        values = {name: np.asarray(metrics[name]) for name in names if name in metrics}
+    def check(self, values: Mapping[str, Any]) -> None:
+        """RunError where these metrics of the last step are not finite."""
         wrong = [f"{name} is {value}" for name, value in values.items() if not np.isfinite(value).all()]
-        if not wrong:
-            self._last_finite = self.done
-            return ""
-        return (
-            f"fit: step {self.done}: {' and '.join(wrong)}; nothing was looked at or saved since step "
-            f"{self._last_finite}. shoal.jit(check_finite=True) names the op, optim.apply_if_finite leaves such steps "
-            "out, finite=() goes on"
-        )
+        if wrong:
+            raise RunError(
+                f"fit: step {self.done}: {' and '.join(wrong)}; nothing was looked at or saved since step "
+                f"{self._last_finite}. shoal.jit(check_finite=True) names the op, optim.apply_if_finite leaves such "
+                "steps out, finite=() goes on"
+            )
+        self._last_finite = self.done
 
     def tell(self, values: Mapping[str, Any]) -> None:
         values = host_values(values)

@@ -21,14 +21,13 @@ from shoal.frontend.elementwise import add, isfinite, where
 from shoal.frontend.random import fold_in
 from shoal.frontend.random import key as random_key
 from shoal.optim import IfFinite, LossScale, Transform, accumulate, apply_updates, cast, global_norm
-from shoal.train.finiteness import FINITE, all_finite
 from shoal.train.state import TrainState
 
 __all__ = ["step"]
 
 Tree = Any
 # What a step's metrics have of their own.
-_NAMES = ("loss", "grad_norm", "learning_rate", "loss_scale", "skipped", FINITE)
+_NAMES = ("loss", "grad_norm", "learning_rate", "loss_scale", "skipped")
 
 
 def step(
@@ -62,9 +61,8 @@ def step(
       with a number the loss must take a key.
 
     Metrics are the scalars "loss", "grad_norm" and, where the optimiser has one, "learning_rate", of this step's
-    update; of steps that may be left out "skipped", how many were, and with a dynamic loss scale "loss_scale";
-    "finite", 1 where all floats of the new state are, else 0; and those of aux, of any shape. TraceError where aux has one
-    of these names, and where the loss reads experts' biases and declares no buffers.
+    update; of steps that may be left out "skipped", how many were, and with a dynamic loss scale "loss_scale"; and
+    those of aux, of any shape. TraceError where aux has one of these names, and where the loss reads experts' biases and declares no buffers.
     """
     declared = buffers_of(loss) if buffers is None else buffers
     form = {"has_aux": has_aux, "weighted": weighted}
@@ -89,8 +87,7 @@ def step(
             params = _with_buffers(params, state.params, declared, aux, isfinite(norm))
         samples = None if state.samples is None else as_value(state.samples) + _rows(batch)
         new = TrainState(as_value(state.step) + 1, params, kept, samples)
-        own = _own_metrics(value, norm, optimizer, state.optimizer, kept)
-        return new, {**own, FINITE: all_finite(new), **aux}
+        return new, {**_own_metrics(value, norm, optimizer, state.optimizer, kept), **aux}
 
     return train_step
 

@@ -25,7 +25,8 @@ func.func @rows(%x: tensor<13x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{
 // -----
 
 // Groups: each device adds up the rows of its own, the last one having none of
-// the five; what goes over the wire is the sum.
+// the five; what goes over the wire is the sum. What it multiplies is its share
+// of all rows.
 
 shoal.mesh @mesh = <["x" = 4]>
 
@@ -38,7 +39,7 @@ func.func @groups(%x: tensor<13x40xf32> {shoal.sharding = #shoal.sharding<@mesh,
     -> (tensor<13x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
   // CHECK: %[[BEGINS:.*]] = arith.select {{.*}} : tensor<2xi1>, tensor<2xi32>
   // CHECK: %[[ENDS:.*]] = arith.select {{.*}} : tensor<2xi1>, tensor<2xi32>
-  // CHECK: %[[Y:.*]] = shoal.ragged_einsum "TM,EMH,E->TH" rows "T" %[[X]], %[[W]] groups %[[BEGINS]], %[[ENDS]]
+  // CHECK: %[[Y:.*]] = shoal.ragged_einsum "TM,EMH,E->TH" rows "T" %[[X]], %[[W]] groups %[[BEGINS]], %[[ENDS]] {shoal.all_groups = 5 : i64}
   // CHECK-NOT: = spmd.
   // CHECK: spmd.reduce_scatter sum @mesh [{"x"}, {}] %[[Y]] {{.*}} : tensor<13x5xf32> -> tensor<4x5xf32>
   // CHECK-NOT: = spmd.

@@ -305,6 +305,39 @@ def test_gradients_through_captured_values(tmp_path):
     assert_same("captured", evaluate(tmp_path, ours, X), theirs(X), np.float32)
 
 
+STEPS = 512
+# What each step of a loop makes of what all of them read; its gradient is 1 + i / STEPS, of bits that few have.
+READS = {
+    "elementwise": lambda w, row: shoal.sum(w * row),
+    "product": lambda w, row: shoal.sum(shoal.reshape(w, (1, 1)) @ shoal.reshape(row, (1, 1))),
+    "row": lambda w, row: shoal.sum(shoal.dynamic_slice(w, (0,), (1,)) * row),
+    "loop": lambda w, row: shoal.fori_loop(0, 4, lambda i, c: c + shoal.sum(w * row) / 4, row[0] * 0),
+    "branch": lambda w, row: shoal.cond(row[0] > 1.5, lambda: shoal.sum(w * row), lambda: shoal.sum(row * w)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float8_e5m2"])
+def test_sums_over_the_steps_of_a_loop_are_float32(tmp_path, dtype):
+    """A sum of 512 in few bits stops growing at 256; these are rounded once, behind the loop."""
+    rows = np.float32(1 + np.arange(STEPS) / STEPS).reshape(STEPS, 1)
+
+    def run(w, rows):
+        narrow = rows.astype(w.dtype)
+
+        def gradient(read):
+            def total(w):
+                return shoal.scan(lambda c, row: (c + read(w, row).astype("float32"), None), shoal.zeros(()), narrow)[0]
+
+            return shoal.grad(total)(w)
+
+        return {name: gradient(read) for name, read in READS.items()}, narrow.astype("float32")
+
+    made, narrow = evaluate(tmp_path, run, np.ones(1, getattr(shoal, dtype, np.float16)), rows)
+    exact = narrow.astype(np.float64).sum()
+    for name, grad in made.items():
+        assert float(grad[0]) == float(np.float32(exact).astype(grad.dtype)), name
+
+
 MESSAGES = {
     "grad: the output is Value(float32[4]); expected a scalar of floats": lambda x: shoal.grad(
         lambda x: shoal.sum(x, 0)

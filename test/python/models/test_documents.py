@@ -3,6 +3,7 @@
 """Padded and packed documents are what they are one by one: loss, counts and all gradients, of every layout."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from shoal.frontend.pytrees import flatten
 from shoal.models import Model, attend, from_config, rope_of, rotate
 from shoal.models.weights import from_tensors
 from shoal.moe import Layout
-from test_models import FAMILIES, LONGROPE, load
+from test_models import FAMILIES, LONGROPE, MODELS, load
 
 LENGTHS = (5, 9, 3)
 SIZE = 21  # of a row
@@ -88,6 +89,23 @@ def test_packed_and_padded_documents(tmp_path, family):
     one_by_one, *others = evaluate(tmp_path, run, params, packed(parts), padded(parts))
     for made in others:
         compare(made, one_by_one)
+
+
+def test_without_a_mask_every_token_is_real(tmp_path):
+    """Also one that the configuration names as padding: all is as with a mask of ones."""
+    model, params = model_of("mixtral")
+    config = json.loads((MODELS / "mixtral.json").read_text())["config"]
+    assert from_config({**config, "pad_token_id": 3}).config == from_config(config).config
+    tokens = padded(documents(model))["tokens"]
+
+    def run(params, tokens):
+        everywhere = {"tokens": tokens, "mask": shoal.full(tokens.shape, True)}
+        return step(model, params, tokens), step(model, params, everywhere)
+
+    plain, masked = evaluate(tmp_path, run, params, tokens)
+    compare(plain, masked)
+    counts = np.asarray(plain[0][1]["counts"])
+    assert (counts.sum(-1) == tokens[:, 1:].size * model.config.moe.moe_router_topk).all()
 
 
 LAYOUTS = {

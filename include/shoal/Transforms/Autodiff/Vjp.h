@@ -22,7 +22,11 @@ public:
   bool has(mlir::Value value) const {
     return sums.contains(value) || rows.contains(value);
   }
-  /// Adds `addend`, of the value's type.
+  /// The cotangent that a value begins with. It may be wider than the value,
+  /// and what is added to it is then, too.
+  void seed(TensorBuilder &b, mlir::Value value, mlir::Value cotangent);
+  /// Adds `addend`, of the value's shape, in the type of the sum: the value's
+  /// where it was not seeded.
   void add(TensorBuilder &b, mlir::Value value, mlir::Value addend);
   /// Adds `addend` to the box of its shape that begins at `starts`, clamped as
   /// those of shoal.dynamic_slice: in time of the box where there is a sum.
@@ -77,8 +81,8 @@ public:
   bool wants(unsigned operand) const { return wants(op->getOperand(operand)); }
   /// The same of a value that a region of the op uses.
   bool wants(mlir::Value value) const { return active.contains(value); }
-  /// Adds to the operand's cotangent; `addend` has the operand's type. A null
-  /// one adds nothing.
+  /// Adds to the operand's cotangent; `addend` has the operand's type, or wider
+  /// elements. A null one adds nothing.
   void add(unsigned operand, mlir::Value addend) {
     add(op->getOperand(operand), addend);
   }
@@ -99,6 +103,12 @@ private:
   const llvm::DenseSet<mlir::Value> &active;
   llvm::SmallVectorImpl<mlir::Operation *> &retired;
 };
+
+/// A gradient in elements of another type. One that a product rounds to the
+/// type of its operands, and that goes on in f32, is not rounded: the product's
+/// sums are wide in any case.
+mlir::Value convertGradient(TensorBuilder &b, mlir::Value gradient,
+                            mlir::Type element);
 
 /// Notes at an argument that `op` depends on and at the end of the function.
 void noteConnection(mlir::InFlightDiagnostic &error, mlir::Operation *op,

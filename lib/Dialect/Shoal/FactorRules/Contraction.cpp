@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Models.h"
+#include "shoal/Dialect/Shoal/IR/AllGroups.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/MapVector.h"
@@ -83,8 +84,11 @@ struct RaggedEinsum
     FactorRule rule =
         makeEinsumRule({spec.inputs[0], spec.inputs[1], groups, groups},
                        spec.result, op.getOperands(), /*numLinear=*/2);
-    // A row is multiplied by the matrix of its group alone.
+    // A row is multiplied by the matrix of its group alone, if the group is
+    // here.
     int64_t numGroups = tensorTypeOf(op.getBegins()).getShape().back();
+    if (auto all = op->getAttrOfType<IntegerAttr>(kAllGroupsAttr))
+      numGroups = std::max(numGroups, all.getInt());
     rule.flops /= std::max<int64_t>(numGroups, 1);
     return rule;
   }

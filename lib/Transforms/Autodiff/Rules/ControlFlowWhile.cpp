@@ -5,25 +5,17 @@
 // What its steps read of the forward ones is kept, a row for each step.
 
 #include "../Expansion.h"
+#include "../LoopReads.h"
 #include "../SplitBlock.h"
 #include "Rules.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
-#include "shoal/Dialect/Shoal/IR/LoopCounters.h"
-#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 
 using namespace mlir;
 using namespace shoal;
 
 namespace {
-
-/// A carried integer that every step adds a constant to.
-struct Counter {
-  unsigned number;
-  int64_t step;
-};
 
 class LoopReversal {
 public:
@@ -35,21 +27,8 @@ public:
 
 private:
   void findActiveCarried();
-  void findCounters();
+  void findSumTypes();
   FailureOr<SplitBlock> differentiateBody();
-  /// Whether the value stands around the loop.
-  bool isInvariant(Value value);
-  /// Whether a value of the body follows from counters alone.
-  bool followsFromCounters(Value value);
-  /// Whether a value of the body is a slice, at a place that counters say, of
-  /// something invariant with fewer elements than all steps' slices: steps
-  /// read rows again and again, as a pipeline those of its stages.
-  bool isReadRepeatedly(Value value);
-  /// Whether no two steps have the same row at the start, a counter or what is
-  /// left to it, in a dimension of so many rows.
-  bool isOwnRow(Value start, int64_t rows);
-  void setRow(Value gradient, Value sum);
-
   WhileOp buildForward(const SplitBlock &body);
   void buildBackward(const SplitBlock &body, WhileOp forward);
   void mapRow(TensorBuilder &b, const SplitBlock &body, WhileOp forward,
@@ -74,9 +53,11 @@ private:
   SmallVector<unsigned> active;
   /// Values from around the loop that have.
   SmallVector<Value> captured;
-  SmallVector<Counter> counters;
+  /// The types in which their cotangents are summed over the steps.
+  SmallVector<Type> sumTypes;
   /// The loop whose body is differentiated; it goes in the end.
   WhileOp scratch;
+  std::optional<LoopReads> reads;
   llvm::SetVector<Value> residuals;
 };
 
@@ -112,88 +93,23 @@ void LoopReversal::findActiveCarried() {
   llvm::sort(active);
 }
 
-void LoopReversal::findCounters() {
-  Block &body = scratch.getBody().front();
-  for (auto [i, value] : llvm::enumerate(yieldsOf(scratch.getBody()))) {
-    auto type = cast<RankedTensorType>(value.getType());
-    auto add = value.getDefiningOp<arith::AddIOp>();
-    if (!add || type.getRank() != 0)
-      continue;
-    Value before = body.getArgument(i);
-    Value other = add.getLhs() == before ? add.getRhs() : add.getLhs();
-    APInt step;
-    bool counts = (add.getLhs() == before || add.getRhs() == before) &&
-                  matchPattern(other, m_ConstantInt(&step));
-    if (counts)
-      counters.push_back({static_cast<unsigned>(i), step.getSExtValue()});
+/// f32 where values are narrower: a sum of many steps in few bits stops
+/// growing. Rows that one step alone reads are no sums.
+void LoopReversal::findSumTypes() {
+  for (Value value : captured) {
+    RankedTensorType type = tensorTypeOf(value);
+    auto element = dyn_cast<FloatType>(type.getElementType());
+    bool isSum = trips > 1 && !reads->isReadByOwnRows(value);
+    sumTypes.push_back(isSum && element && element.getWidth() < 32
+                           ? type.clone(vjp.b.getF32Type())
+                           : type);
   }
-}
-
-bool LoopReversal::isInvariant(Value value) {
-  return value.getParentBlock() != &scratch.getBody().front();
-}
-
-bool LoopReversal::followsFromCounters(Value value) {
-  if (isInvariant(value) || matchPattern(value, m_Constant()))
-    return true;
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return llvm::any_of(counters, [&](const Counter &counter) {
-      return counter.number == argument.getArgNumber();
-    });
-  Operation *maker = value.getDefiningOp();
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getRank() == 0 && type.getElementType().isInteger() &&
-         maker->getNumRegions() == 0 && isPure(maker) &&
-         llvm::all_of(maker->getOperands(), [&](Value operand) {
-           return followsFromCounters(operand);
-         });
-}
-
-bool LoopReversal::isReadRepeatedly(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getInput();
-  auto slice = value.getDefiningOp<DynamicSliceOp>();
-  if (!slice || !isInvariant(slice.getInput()))
-    return false;
-  int64_t elements = tensorTypeOf(value).getNumElements();
-  int64_t whole = tensorTypeOf(slice.getInput()).getNumElements();
-  return elements > whole / trips &&
-         llvm::all_of(slice.getStarts(),
-                      [&](Value start) { return followsFromCounters(start); });
-}
-
-bool LoopReversal::isOwnRow(Value start, int64_t rows) {
-  std::optional<TripNumbers> numbers = tripNumbersOf(scratch, start);
-  if (!numbers || numbers->step == 0)
-    return false;
-  int64_t first = numbers->first, last = numbers->last(trips);
-  // Outside of the rows, starts are moved to the first one or the last.
-  return std::min(first, last) >= 0 && std::max(first, last) < rows;
-}
-
-/// A row that one step alone reads gets its cotangent as it is: what it would
-/// be added to are the zeros that the sum begins with.
-void LoopReversal::setRow(Value gradient, Value sum) {
-  auto update = gradient.getDefiningOp<DynamicUpdateSliceOp>();
-  auto add = update ? update.getUpdate().getDefiningOp<arith::AddFOp>()
-                    : arith::AddFOp();
-  auto row =
-      add ? add.getLhs().getDefiningOp<DynamicSliceOp>() : DynamicSliceOp();
-  if (!row || update.getInput() != sum || row.getInput() != sum ||
-      !sum.hasNUses(2) || !row->hasOneUse() || !add->hasOneUse() ||
-      !llvm::equal(row.getStarts(), update.getStarts()))
-    return;
-  ArrayRef<int64_t> shape = tensorTypeOf(sum).getShape();
-  for (auto [dim, start] : llvm::enumerate(update.getStarts()))
-    if (row.getSizes()[dim] == 1 && isOwnRow(start, shape[dim])) {
-      update.getUpdateMutable().set(add.getRhs());
-      return;
-    }
 }
 
 FailureOr<SplitBlock> LoopReversal::differentiateBody() {
   scratch = cast<WhileOp>(OpBuilder(op).clone(*op));
-  findCounters();
+  reads.emplace(scratch, trips);
+  findSumTypes();
   Block &body = scratch.getBody().front();
   Location loc = vjp.b.getLoc();
   SmallVector<Value> wrt;
@@ -203,15 +119,15 @@ FailureOr<SplitBlock> LoopReversal::differentiateBody() {
     wrt.push_back(body.getArgument(i));
     seeds.push_back({yielded, body.addArgument(yielded.getType(), loc)});
   }
-  for (Value value : captured) {
+  for (auto [value, type] : llvm::zip_equal(captured, sumTypes)) {
     wrt.push_back(value);
-    seeds.push_back({value, body.addArgument(value.getType(), loc)});
+    seeds.push_back({value, body.addArgument(type, loc)});
   }
   FailureOr<SplitBlock> split = SplitBlock::differentiate(body, wrt, seeds);
   if (succeeded(split))
     for (auto [gradient, seed] : llvm::drop_begin(
              llvm::zip_equal(split->gradients, seeds), active.size()))
-      setRow(gradient, seed.cotangent);
+      reads->setOwnRow(gradient, seed.cotangent);
   return split;
 }
 
@@ -298,7 +214,7 @@ WhileOp LoopReversal::buildLoop(
 void LoopReversal::mapRow(TensorBuilder &b, const SplitBlock &body,
                           WhileOp forward, Value row, IRMapping &mapping) {
   unsigned count = op.getInits().size();
-  for (const Counter &counter : counters) {
+  for (const LoopReads::Counter &counter : reads->getCounters()) {
     Value init = op.getInits()[counter.number];
     Value steps = row;
     if (init.getType() != row.getType()) {
@@ -323,8 +239,8 @@ void LoopReversal::buildBackward(const SplitBlock &body, WhileOp forward) {
   SmallVector<Value> inits;
   for (unsigned i : active)
     inits.push_back(vjp.cotangentOrZero(i));
-  for (Value value : captured)
-    inits.push_back(vjp.b.zeros(value.getType()));
+  for (Type type : sumTypes)
+    inits.push_back(vjp.b.zeros(type));
   WhileOp loop = buildLoop(
       inits, [&](TensorBuilder &b, Value counter, ValueRange carried) {
         Value row =
@@ -357,7 +273,8 @@ LogicalResult LoopReversal::run() {
   FailureOr<SplitBlock> body = differentiateBody();
   if (succeeded(body)) {
     residuals = body->findResiduals(op.getInits().size(), [&](Value value) {
-      return followsFromCounters(value) || isReadRepeatedly(value) ||
+      return reads->followsFromCounters(value) ||
+             reads->isReadRepeatedly(value) ||
              (!isa<BlockArgument>(value) && isExpansion(value));
     });
     WhileOp forward = buildForward(*body);

@@ -5,7 +5,6 @@
 // says otherwise.
 
 #include "Rules.h"
-#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
 
 using namespace mlir;
@@ -20,36 +19,18 @@ static Expr ofWinner(Expr g, Expr x, Expr other, Expr wins) {
 static constexpr auto kWhole = [] {
   return "its result is of whole numbers, or of bits";
 };
-/// The cotangent of an operand of another width.
-static Value convertBack(Vjp &vjp) {
-  Type element = getElementTypeOrSelf(vjp.op->getOperand(0).getType());
-  return vjp.b.convert(vjp.cotangent(), element);
-}
 
 namespace {
 
-struct Widening
-    : DifferentiableOpInterface::ExternalModel<Widening, arith::ExtFOp> {
-  LogicalResult buildVjp(Operation *, Vjp &vjp) const {
-    vjp.add(0, convertBack(vjp));
-    return success();
-  }
-};
-
-/// A gradient that a product rounds to the type of its operands, and that goes
-/// on in a wider one, is not rounded: the product's sums are wide in any case.
-/// So gradients of weights that are kept in f32 and used in bf16 are f32 until
-/// they are added up over devices and steps.
-struct Narrowing
-    : DifferentiableOpInterface::ExternalModel<Narrowing, arith::TruncFOp> {
+/// The gradient in the operand's width. So gradients of weights that are kept
+/// in f32 and used in bf16 are f32 until they are added up over devices and
+/// steps.
+template <typename Op>
+struct Conversion
+    : DifferentiableOpInterface::ExternalModel<Conversion<Op>, Op> {
   LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
-    auto type = tensorTypeOf(operation->getOperand(0));
-    auto product = vjp.cotangent().getDefiningOp<EinsumOp>();
-    if (product && type.getElementTypeBitWidth() == 32)
-      vjp.add(0, EinsumOp::create(vjp.b, type, product.getSpec(),
-                                  product.getInputs()));
-    else
-      vjp.add(0, convertBack(vjp));
+    Type element = getElementTypeOrSelf(operation->getOperand(0).getType());
+    vjp.add(0, convertGradient(vjp.b, vjp.cotangent(), element));
     return success();
   }
 };
@@ -138,8 +119,8 @@ static void addArithmetic(MLIRContext *context) {
       context, NoRule(),
       [](E g, E mask, E, E, E) { return mask.choose(g, g.number(0)); },
       [](E g, E mask, E, E, E) { return mask.choose(g.number(0), g); });
-  ExtFOp::attachInterface<Widening>(*context);
-  TruncFOp::attachInterface<Narrowing>(*context);
+  ExtFOp::attachInterface<Conversion<ExtFOp>>(*context);
+  TruncFOp::attachInterface<Conversion<TruncFOp>>(*context);
   noGradient<ConstantOp>(context, [] { return "it depends on nothing"; });
   noGradient<AddIOp, SubIOp, MulIOp, DivSIOp, DivUIOp, CeilDivSIOp, CeilDivUIOp,
              FloorDivSIOp, RemSIOp, RemUIOp, AndIOp, OrIOp, XOrIOp, ShLIOp,

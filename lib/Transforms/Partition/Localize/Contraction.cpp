@@ -7,6 +7,7 @@
 #include "Models.h"
 #include "Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Shoal/IR/AllGroups.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 
 using namespace mlir;
@@ -45,9 +46,13 @@ struct RaggedEinsum
     Value rhs = zeroPadding(l, 1, spec, masked);
     Value begins = localBound(l, 2, spec, row);
     Value ends = localBound(l, 3, spec, row);
-    results.push_back(RaggedEinsumOp::create(
+    auto local = RaggedEinsumOp::create(
         l.builder, l.getLoc(), l.localResultType(), op.getSpecAttr(),
-        op.getRowsAttr(), lhs, rhs, begins, ends));
+        op.getRowsAttr(), lhs, rhs, begins, ends);
+    int64_t groups = shapeOf(op.getBegins()).back();
+    if (shapeOf(begins).back() != groups)
+      local->setAttr(kAllGroupsAttr, l.builder.getI64IntegerAttr(groups));
+    results.push_back(local);
     return success();
   }
 
