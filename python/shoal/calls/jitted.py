@@ -15,6 +15,7 @@ from shoal.calls.frontend import Frontend, Source, Traced
 from shoal.devices import Array, Devices, Loaded, devices_of
 from shoal.errors import ClosedError, InputError
 from shoal.executable import Executable
+from shoal.frames import users_traceback
 from shoal.mesh_sharding import MeshSharding, recall, remember, shardings_of
 
 
@@ -48,6 +49,13 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program of a call with such arguments, and makes it first where there is none."""
+        try:
+            return self._called(args, kwargs)
+        except KeyboardInterrupt as error:
+            # Of a call that waits: where in this package is of no interest.
+            raise error.with_traceback(users_traceback(error.__traceback__)) from None
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         flat = self._frontend.flatten(args, kwargs)
         if flat is None:
             return self._frontend.within(args, kwargs)
@@ -67,7 +75,7 @@ class Jitted:
             if self._devices is not None:
                 raise
             self._load_again()
-        return self(*args, **kwargs)
+        return self._called(args, kwargs)
 
     def executable_for(self, *args: Any, **kwargs: Any) -> Executable:
         """The program of a call with these arguments, or abstract ones; compiles, does not run."""

@@ -29,8 +29,16 @@ class Home(ABC):
     count: int
     memory: Memory
     ranks: range
-    # Whether those parts lie beside each other in memory of this process.
-    lies_here = True
+
+    @property
+    def reaches_all(self) -> bool:
+        """Whether this process has all devices' parts: a rank of a job has its own alone."""
+        return len(self.ranks) == self.count
+
+    @property
+    def lies_here(self) -> bool:
+        """Whether all devices' parts lie in one piece of memory of this process."""
+        return self.reaches_all
 
     def read(self, array: Array, rank: int, begin: int, size: int) -> np.ndarray:
         """Bytes of a device's part, which cannot be written to: a view, if it lies here."""
@@ -267,9 +275,7 @@ class Array(NDArrayOperatorsMixin):
     def __str__(self) -> str:
         """The numbers, where this process has them: a job's ranks may print at different times."""
         home = self.kind.home
-        is_here = home is not None and (
-            self.placement.is_whole or len(home.ranks) == self.placement.count
-        )
+        is_here = home is not None and (self.placement.is_whole or home.reaches_all)
         return str(self.numpy()) if is_here else repr(self)
 
     def __repr__(self) -> str:

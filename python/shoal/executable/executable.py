@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.executable import saving
+from shoal.executable.beside import interruptible
 from shoal.executable.arguments import check_count, check_stats, check_timeout
 from shoal.executable.call_structure import CallStructure
 from shoal.executable.files import RunOptions, run_by_files
@@ -99,7 +100,7 @@ class Executable(Program):
         if self._program_path.exists():
             return
         made = self._program_path.with_name(f"program-{secrets.token_hex(4)}")
-        native().compile(self.text, self.options.to_native(), self.source, executable=str(made))
+        self._compiled(executable=str(made))
         made.replace(self._program_path)
 
     @property
@@ -222,7 +223,20 @@ class Executable(Program):
     def spmd(self, *, locations: bool = False) -> str:
         """The program of one device, in MLIR."""
         options = self.options.to_native()
-        return native().partition(self.text, options, self.source, locations=locations)
+        return interruptible(
+            lambda on_stage: native().partition(
+                self.text, options, self.source, locations=locations, on_stage=on_stage
+            )
+        )
+
+    def _compiled(self, **files: Any) -> Any:
+        """The text once more, for what was not asked for before."""
+        options = self.options.to_native()
+        return interruptible(
+            lambda on_stage: native().compile(
+                self.text, options, self.source, on_stage=on_stage, **files
+            )
+        )
 
     def report(self, path: str | Path | None = None) -> str:
         """A page of HTML that shows the partitioned program: each value's sharding,
