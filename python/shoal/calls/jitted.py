@@ -12,6 +12,7 @@ from typing import Any
 
 from shoal.calls.compiling import compile_for
 from shoal.calls.frontend import Frontend, Source, Traced
+from shoal.calls.moves import Moves
 from shoal.devices import Array, Devices, Loaded, devices_of
 from shoal.errors import ClosedError, InputError
 from shoal.executable import Executable
@@ -46,6 +47,7 @@ class Jitted:
         self._calls: dict[Hashable, _Call] = {}
         self._families: dict[Hashable, _Family] = {}
         self._turn = threading.RLock()
+        self._moves = Moves()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program of a call with such arguments, and makes it first where there is none."""
@@ -67,7 +69,7 @@ class Jitted:
                 if self._frontend.is_abstract(arrays):
                     return family.traced.shapes
                 program = self._program(family, arrays)
-                call = _Call(program, arrays, self._frontend.conversions(arrays))
+                call = _Call(program, arrays, self._frontend.conversions(arrays), self._moves)
                 self._calls[key] = call
         try:
             return call(arrays)
@@ -225,7 +227,9 @@ class _Call:
         program: _Program,
         arrays: Sequence[Any],
         conversions: Mapping[int, Callable[[Any], Any]],
+        moves: Moves,
     ):
+        """moves: what is watched over all calls of the function."""
         kept = program.source.kept
         inputs = range(len(arrays)) if kept is None else kept
         self._kept = kept
@@ -240,7 +244,9 @@ class _Call:
             for array, tensor in zip(inputs, program.executable.signature.description["inputs"])
             if tensor.get("donated") and array in conversions and hasattr(arrays[array], "delete")
         ]
+        self._loaded = program.loaded
         self._run = program.loaded.run
+        self._moves = moves
         self._result = program.source.result
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
@@ -248,6 +254,8 @@ class _Call:
         for number, convert in self._conversions:
             values[number] = convert(values[number])
         results = self._run(values)
+        if self._loaded.moved or self._moves.is_watching:
+            self._moves.look(self._loaded, values, results)
         for array in self._deleted:
             arrays[array].delete()
         return self._result(results)
