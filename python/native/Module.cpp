@@ -233,15 +233,17 @@ NB_MODULE(_native, m) {
       "compile",
       [](const std::string &text, const DriverOptions &options,
          const std::string &source, const std::string &executable,
-         const std::string &shared, bool report, const nb::object &onStage) {
+         const std::string &shared, bool report, bool summary,
+         const nb::object &onStage) {
         return runUnlocked([&] {
           return compileText(text, source, options, executable, shared, report,
-                             listen(onStage));
+                             summary, listen(onStage));
         });
       },
       "text"_a, "options"_a, "source"_a = "<program>", nb::kw_only(),
       "executable"_a = "", "shared"_a = "", "report"_a = false,
-      "on_stage"_a = nb::none(),
+      "summary"_a = false, "on_stage"_a = nb::none(),
       "Compiles, and writes an executable and a shared library to the paths "
-      "that are not empty; on request makes the report's page.");
+      "that are not empty; on request makes the report's page, or writes a "
+      "summary in the executable's place.");
 }

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 
 from shoal.calls.compiling import compile_for
 from shoal.calls.frontend import Frontend, Source, Traced
+from shoal.calls.lowered import Lowered
 from shoal.calls.moves import Moves
 from shoal.devices import Array, Devices, Loaded, devices_of
 from shoal.errors import ClosedError, InputError
@@ -85,6 +87,28 @@ class Jitted:
         with self._turn:
             family = self._family(key, arrays, args, kwargs)
             return self._program(family, arrays).executable
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program of a call with these arguments before it is compiled, as jax.jit's `lower`."""
+        key, arrays = self._flat(args, kwargs)
+        with self._turn:
+            source = self._family(key, arrays, args, kwargs).write(arrays, None)
+        return Lowered(source, lambda: self._shown(self.executable_for(*args, **kwargs)))
+
+    def _shown(self, executable: Executable) -> Any:
+        """What users of the frontend take for a compiled function."""
+        return executable
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """Those of the program that was compiled last; `executable_for(*args).stats` are any call's.
+
+        InputError where there is none yet.
+        """
+        programs = [program for family in self._families.values() for program in family.programs]
+        if not programs:
+            raise InputError(f"{self!r} has no program yet: call it, or executable_for(*args), which does not run")
+        return max(programs, key=lambda program: program.number).executable.stats
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """What a call gives, in abstract arrays; compiles nothing."""
@@ -195,6 +219,7 @@ class _Program:
     def __init__(self, source: Source, executable: Executable, devices: Devices):
         self.source = source
         self.executable = executable
+        self.number = next(_numbers)
         self.outputs = shardings_of(executable.signature.description, "outputs")
         self.load(devices)
 
@@ -217,6 +242,9 @@ class _Program:
             for value, placement in zip(self.inputs_of(arrays), self.loaded.inputs)
             if isinstance(value, Array)
         )
+
+
+_numbers = itertools.count()
 
 
 class _Call:

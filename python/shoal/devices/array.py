@@ -70,6 +70,49 @@ class Shard:
     slices: Slices
     data: np.ndarray
 
+    @property
+    def index(self) -> Slices:
+        """`slices`, as JAX calls them."""
+        return self.slices
+
+
+class PrintedSharding(str):
+    """A sharding as the compiler prints it, and what it says."""
+
+    _placement: Placement
+
+    def __new__(cls, placement: Placement) -> PrintedSharding:
+        made = super().__new__(cls, placement.sharding)
+        made._placement = placement
+        return made
+
+    @property
+    def mesh(self) -> Any:
+        """The program's `shoal.Mesh`; None where no program has said it."""
+        known = self._known()
+        return known and known.mesh
+
+    @property
+    def spec(self) -> Any:
+        """The `shoal.P`; None where no program has said it."""
+        from shoal.frontend.annotations import P  # frontends stand on this package
+
+        known = self._known()
+        return known and P(*(_entry(axes) for axes in known.dims[: len(self._placement.shape)]))
+
+    def _known(self) -> Any:
+        from shoal.mesh_sharding import recall
+
+        return recall(self._placement)
+
+    def __reduce__(self) -> Any:
+        return str, (str(self),)
+
+
+def _entry(axes: Sequence[Any]) -> Any:
+    listed = tuple(axis if axis.size else axis.name for axis in axes)
+    return listed[0] if len(listed) == 1 else listed or None
+
 
 class Array(NDArrayOperatorsMixin):
     """An array whose parts live on devices.
@@ -123,12 +166,12 @@ class Array(NDArrayOperatorsMixin):
 
     @property
     def sharding(self) -> str:
-        """As the compiler prints it, "" where all devices have the whole."""
-        return self.placement.sharding
+        """As the compiler prints it, "" where all devices have the whole; `mesh` and `spec` of it are a Mesh and a P."""
+        return PrintedSharding(self.placement)
 
     @property
     def devices(self) -> Any:
-        """The `Devices` that it lives on."""
+        """The `Devices` that it lives on. Called they are the set of their numbers, as of arrays of JAX's."""
         self.live()
         return self.kind.home
 
@@ -172,6 +215,17 @@ class Array(NDArrayOperatorsMixin):
             Shard(rank, self.placement.slices[rank], self.part(rank))
             for rank in self.kind.home.ranks
         )
+
+    @property
+    def addressable_shards(self) -> tuple[Shard, ...]:
+        """`shards`, as JAX calls them."""
+        return self.shards
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether `shards` are all: not of a job of several ranks."""
+        self.live()
+        return self.kind.home is not None and self.kind.home.reaches_all
 
     def part(self, rank: int) -> np.ndarray:
         """The rows of a device that this process reaches: a view."""
@@ -281,7 +335,14 @@ class Array(NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         if self.is_deleted:
             return f"<Array {self.placement}, deleted>"
-        return f"<Array {self.placement} on {self.placement.count} devices>"
+        return f"<Array {self.placement}{self._number()} on {self.placement.count} devices>"
+
+    def _number(self) -> str:
+        """Of a scalar, which each process has; "" where its devices are closed, and their memory with them."""
+        try:
+            return "" if self.shape else f" {self.numpy()}"
+        except RunError:
+            return ""
 
 
 # `total += loss` makes another array.

@@ -24,6 +24,7 @@ from shoal.executable.options import CompileOptions
 from shoal.executable.program import Program
 from shoal.executable.session import Session
 from shoal.executable.signature import Signature, Tensor, arrange, check_global
+from shoal.executable.shown import Page, Stats, html_of
 from shoal.executable.storage import TemporaryFolder
 from shoal.files import replace_file
 
@@ -55,7 +56,7 @@ class Executable(Program):
         host_functions: Mapping[int, HostFunction] | None = None,
     ):
         self.text = text
-        self.stats = stats
+        self.stats = Stats(stats)
         self.options = options
         self.source = source
         self.structure = structure
@@ -238,16 +239,27 @@ class Executable(Program):
             )
         )
 
-    def report(self, path: str | Path | None = None) -> str:
+    def summary(self) -> str:
+        """What `shoalc --emit=summary` prints: inputs and outputs, collectives with their reasons,
+        arithmetic, the largest buffers. It is compiled once more for that."""
+        made = self._folder.path / f"summary-{secrets.token_hex(4)}"
+        self._compiled(executable=str(made), summary=True)
+        text = made.read_text()
+        made.unlink()
+        return text
+
+    def report(self, path: str | Path | None = None) -> Page | Path:
         """A page of HTML that shows the partitioned program: each value's sharding,
-        collectives with their reasons and bytes, memory over time. Also written to
-        the path, as by `save`, if there is one. It stands alone, for any browser.
+        collectives with their reasons and bytes, memory over time. It stands alone, for any
+        browser, and a notebook shows it.
+
+        path: where to write it, as by `save`; then it is that which is returned.
         """
-        options = self.options.to_native()
-        page = native().compile(self.text, options, self.source, report=True).report
-        if path is not None:
-            replace_file(path, page.encode())
-        return page
+        page = Page(self._compiled(report=True).report)
+        if path is None:
+            return page
+        replace_file(path, page.encode())
+        return Path(path)
 
     def save(self, path: str | Path) -> None:
         """Writes all of it to one file, for `shoal.load`; see `saving`.
@@ -273,6 +285,9 @@ class Executable(Program):
 
     def __reduce__(self) -> Any:
         return from_bytes, (self.to_bytes(),)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
