@@ -14,7 +14,7 @@ fields.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from shoal.models.decoder import Decoded, decode, loss_of
 from shoal.models.encoder_decoder import EncoderDecoder
 from shoal.models.families import model_config_of, published_config, read_config
 from shoal.models.files import Tensors, open_model, write_file, write_model
+from shoal.models.megatron import model_config
 from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.scores import Rule, attend
 from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
@@ -40,7 +41,7 @@ from shoal.moe.parameters import buffer_mask, decay_mask
 
 __all__ = [
     "Decoded", "EncoderDecoder", "LatentAttention", "Model", "ModelConfig", "Rope", "Rule", "Stages", "attend",
-    "attend_over", "buffer_mask", "decay_mask", "decode", "from_config", "loss_of", "rope_of", "rotate", "upcycle",
+    "attend_over", "buffer_mask", "decay_mask", "decode", "from_config", "from_megatron", "loss_of", "rope_of", "rotate", "upcycle",
     "write_file",
 ]  # fmt: skip
 
@@ -140,15 +141,31 @@ class Model:
 
 
 def from_config(config: Mapping[str, Any] | str | os.PathLike[str], layout: Layout = SINGLE) -> Model:
-    """The model of a `config.json`: of its fields, or of the file or its folder.
+    """The model of a `config.json`: of its fields, of the file or its folder, or of a published model by its name,
+    "mixtral-8x7b".
 
     Every field is read, refused or known to have no effect (docs/guide/Configurations.md). UnsupportedError names a
     family, a field or a value that there is no counterpart of, and an unknown field with the one that is nearest to
     it; InputError a value that its field may not have, with what it may be; CheckpointError a file that is missing or
-    no JSON.
+    no JSON, and a text that is neither a place nor a name.
     """
     fields, place = read_config(config)
     return Model(model_config_of(fields, place), layout, dict(fields))
+
+
+def from_megatron(
+    arguments: str | Sequence[str], layout: Layout = SINGLE, *, vocab_size: int | None = None
+) -> Model:
+    """The model of a command line of Megatron-LM, or of a file with its arguments.
+
+    layout: as of `Layout.from_megatron` of the same arguments. vocab_size: of the tokenizer, where --vocab-size does
+    not say it. Megatron-LM's defaults hold where a flag is not given: --normalization RMSNorm and
+    --position-embedding-type rope have to be. Each flag is read, refused, or warned of as one without an effect
+    (docs/guide/Configurations.md).
+    UnsupportedError names a flag or value that there is no counterpart of, and an unknown flag with the one that is
+    nearest to it; InputError and TraceError a value that it may not have.
+    """
+    return Model(model_config(arguments, vocab_size), layout)
 
 
 def upcycle(
