@@ -37,6 +37,7 @@ from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of
 from shoal.models.upcycling import upcycled
 from shoal.moe.labels import IGNORE_INDEX
 from shoal.moe.layout import SINGLE, Layout
+from shoal.moe.own_router import Router, RouterShapes
 from shoal.moe.parameters import buffer_mask, decay_mask
 
 __all__ = [
@@ -78,6 +79,11 @@ class Model:
     def over(self, layout: Layout) -> Model:
         """The same over devices."""
         return replace(self, layout=layout)
+
+    def with_router(self, router: Router | None, router_shapes: RouterShapes | None = None) -> Model:
+        """The same whose layers with experts have a router of the user's own."""
+        moe = self.config.moe.replace(router=router, router_shapes=router_shapes)
+        return replace(self, config=replace(self.config, moe=moe), published=None)
 
     def shapes(self) -> dict[str, Any]:
         """A tree of the parameters' shapes."""
@@ -140,17 +146,23 @@ class Model:
         return to_layers(params, self.stages())
 
 
-def from_config(config: Mapping[str, Any] | str | os.PathLike[str], layout: Layout = SINGLE) -> Model:
+def from_config(
+    config: Mapping[str, Any] | str | os.PathLike[str], layout: Layout = SINGLE, *,
+    router: Router | None = None, router_shapes: RouterShapes | None = None,
+) -> Model:  # fmt: skip
     """The model of a `config.json`: of its fields, of the file or its folder, or of a published model by its name,
     "mixtral-8x7b".
 
+    router, router_shapes: of each layer with experts in the place of the family's router, see `MoeConfig`; such a
+    model is written without a config.json.
     Every field is read, refused or known to have no effect (docs/guide/Configurations.md). UnsupportedError names a
     family, a field or a value that there is no counterpart of, and an unknown field with the one that is nearest to
     it; InputError a value that its field may not have, with what it may be; CheckpointError a file that is missing or
     no JSON, and a text that is neither a place nor a name.
     """
     fields, place = read_config(config)
-    return Model(model_config_of(fields, place), layout, dict(fields))
+    model = Model(model_config_of(fields, place), layout, dict(fields))
+    return model if router is None and router_shapes is None else model.with_router(router, router_shapes)
 
 
 def from_megatron(
