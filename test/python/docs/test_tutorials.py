@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import sys
 from unittest import mock
 
 import numpy as np
@@ -32,6 +33,23 @@ def test_blocks(page, capsys):
         code = compile("\n" * first_line + block[1], str(page), "exec")
         exec(code, names)
         assert capsys.readouterr().out == (block[2] or ""), f"{page}:{first_line + 1}"
+
+
+@pytest.mark.skipif(TARGET != "cpu", reason="the pages are about the CPU")
+def test_the_training_page_under_mpirun(tmp_path):
+    """As it says at its end: every rank runs the blocks as one script, and reads what they print."""
+    blocks = list(BLOCK.finditer((ROOT / "docs/guide/tutorials/training.md").read_text()))
+    script = "".join(block[1] for block in blocks)
+    # One folder for all ranks, and a file for what each prints.
+    assert script.count("tempfile.mkdtemp()") == 1
+    script = script.replace("tempfile.mkdtemp()", repr(str(tmp_path)))
+    prints = f"import os, sys\nsys.stdout = open({str(tmp_path)!r} + '/rank' + os.environ['OMPI_COMM_WORLD_RANK'], 'w')\n"
+    (tmp_path / "train.py").write_text(prints + script)
+    with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
+        ended = run("mpirun", "-n", 4, sys.executable, tmp_path / "train.py", timeout=300)
+    ended.expect_success()
+    expected = "".join(block[2] or "" for block in blocks)
+    assert expected and [(tmp_path / f"rank{rank}").read_text() for rank in range(4)] == [expected] * 4
 
 
 def printed(notebook):
