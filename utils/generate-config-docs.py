@@ -103,7 +103,10 @@ def idle_flags_table(flags):
 
 def tables():
     """{name: table} of the page."""
+    from shoal.models.megatron import MODEL_FLAGS, REFUSED_MODEL_FLAGS
     from shoal.moe import megatron, megatron_flags, schemas
+
+    refused = {name: why for name, why in REFUSED_MODEL_FLAGS.items() if name not in megatron_flags.REFUSED_LAYERS}
 
     return {
         "fields": fields_table(schemas.SCHEMAS),
@@ -113,6 +116,8 @@ def tables():
         "layout flags": flags_table(megatron.LAYOUT_FLAGS),
         "refused layer flags": flags_table(megatron_flags.REFUSED_LAYERS),
         "refused layout flags": flags_table(megatron_flags.REFUSED_LAYOUTS),
+        "model flags": flags_table(MODEL_FLAGS),
+        "refused model flags": idle_flags_table(refused),
         "idle flags": idle_flags_table(megatron_flags.WITHOUT_EFFECT),
     }
 

@@ -104,10 +104,10 @@ Outcome partitionText(const std::string &text, const std::string &source,
 
 Outcome compileText(const std::string &text, const std::string &source,
                     DriverOptions options, const std::string &executable,
-                    const std::string &shared, bool withReport,
+                    const std::string &shared, bool withReport, bool isSummary,
                     const OnStage &onStage) {
   Compilation compilation(onStage);
-  options.emit = Emit::Executable;
+  options.emit = isSummary ? Emit::Summary : Emit::Executable;
   options.outputPath = executable;
   options.files.sharedPath = shared;
   Outcome outcome;

@@ -38,10 +38,10 @@ Outcome partitionText(const std::string &text, const std::string &source,
 
 /// Compiles and writes an executable to `executable` and a shared library to
 /// `shared`, each unless it is empty; then describes the program, on request
-/// with the report's page.
+/// with the report's page. A summary is written in the executable's place.
 Outcome compileText(const std::string &text, const std::string &source,
                     DriverOptions options, const std::string &executable,
-                    const std::string &shared, bool withReport,
+                    const std::string &shared, bool withReport, bool isSummary,
                     const OnStage &onStage);
 
 } // namespace shoal::python

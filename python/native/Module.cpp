@@ -7,10 +7,13 @@
 #include "mlir/Pass/PassManager.h"
 #include "shoal/Compiler/Cache.h"
 #include "shoal/Support/RandomInputs.h"
+#include <cstdio>
+#include <cstdlib>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -149,6 +152,28 @@ static void bindCache(nb::module_ &m) {
       "folder"_a, "Removes all programs; how many there were. ValueError.");
 }
 
+/// Registered once, however often the status changes.
+static int statusForSuccess = EXIT_SUCCESS;
+
+/// Behind the interpreter's end, and so behind MPI_Finalize.
+static void endWithStatus(int status, void *) {
+  if (status != EXIT_SUCCESS || statusForSuccess == EXIT_SUCCESS)
+    return;
+  std::fflush(nullptr);
+  ::_exit(statusForSuccess);
+}
+
+static void bindEnding(nb::module_ &m) {
+  m.def(
+      "exit_with",
+      [](int status) {
+        static const int failed = ::on_exit(endWithStatus, nullptr);
+        statusForSuccess = failed ? EXIT_SUCCESS : status;
+      },
+      "status"_a,
+      "The status that the process ends with where it would end with 0.");
+}
+
 static void bindRandomInputs(nb::module_ &m) {
   m.def(
       "random_input",
@@ -177,6 +202,7 @@ NB_MODULE(_native, m) {
   bindCompiled(m);
   bindCache(m);
   bindRandomInputs(m);
+  bindEnding(m);
   m.def(
       "format",
       [](const std::string &text, const std::string &source, bool locations,
@@ -207,15 +233,17 @@ NB_MODULE(_native, m) {
       "compile",
       [](const std::string &text, const DriverOptions &options,
          const std::string &source, const std::string &executable,
-         const std::string &shared, bool report, const nb::object &onStage) {
+         const std::string &shared, bool report, bool summary,
+         const nb::object &onStage) {
         return runUnlocked([&] {
           return compileText(text, source, options, executable, shared, report,
-                             listen(onStage));
+                             summary, listen(onStage));
         });
       },
       "text"_a, "options"_a, "source"_a = "<program>", nb::kw_only(),
       "executable"_a = "", "shared"_a = "", "report"_a = false,
-      "on_stage"_a = nb::none(),
+      "summary"_a = false, "on_stage"_a = nb::none(),
       "Compiles, and writes an executable and a shared library to the paths "
-      "that are not empty; on request makes the report's page.");
+      "that are not empty; on request makes the report's page, or writes a "
+      "summary in the executable's place.");
 }

@@ -11,6 +11,7 @@ from shoal.errors import (
     CompileWarning,
     Diagnostic,
     InputError,
+    MoveWarning,
     RunError,
     ShoalError,
     TraceError,
@@ -52,7 +53,7 @@ from shoal.mesh import Axis, Dim, Mesh, Sharding
 __all__ = [
     "Array", "Axis", "CheckpointError", "CheckpointWarning", "CompileError", "CompileOptions",
     "CompileWarning", "Devices", "Diagnostic", "Dim", "Executable", "InputError", "Mesh",
-    "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError", "TraceTypeError",
+    "MoveWarning", "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError", "TraceTypeError",
     "UnsupportedError", "Value", "WeightsWarning", "bfloat16", "checkpoints", "compile",
     "compile_text", "data", "jit", "launch", "load", "models", "moe", "optim", "promote_types",
     "random", "train",

@@ -75,6 +75,10 @@ class WeightsWarning(UserWarning):
     """Tensors of a model's files that it is made without: how many, which, and why."""
 
 
+class MoveWarning(UserWarning):
+    """Arrays that each call moves, as the last one has returned them elsewhere than the program reads them."""
+
+
 class RunError(ShoalError, RuntimeError):
     """A program that failed or did not end. `stderr` is what its processes wrote."""
 

@@ -8,7 +8,7 @@ import itertools
 import os
 import sys
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, TracebackType
 
 # Not resolved: of a build, the modules are links, which frames do not follow.
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -33,6 +33,19 @@ def user_frame() -> FrameType | None:
 def user_stacklevel() -> int:
     """What the caller gives to warnings.warn for a warning at the user's line."""
     return 1 + len(list(itertools.takewhile(is_internal, _outwards(sys._getframe(1)))))
+
+
+def users_traceback(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback without this package's frames."""
+    kept = []
+    while traceback is not None:
+        if not is_internal(traceback.tb_frame):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    result = None
+    for entry in reversed(kept):
+        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result
 
 
 def column(frame: FrameType) -> int:

@@ -4,6 +4,8 @@
 
     frontend    what a frontend says of its functions, their calls and their programs
     compiling   from what it writes to an executable, in an MPI job for all ranks
+    lowered     a call's program before it is compiled
+    moves       calls that move what the last one has returned
     jitted      the function itself: finds a call's program, or makes it
 """
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -12,9 +13,12 @@ from typing import Any
 
 from shoal.calls.compiling import compile_for
 from shoal.calls.frontend import Frontend, Source, Traced
+from shoal.calls.lowered import Lowered
+from shoal.calls.moves import Moves
 from shoal.devices import Array, Devices, Loaded, devices_of
 from shoal.errors import ClosedError, InputError
 from shoal.executable import Executable
+from shoal.frames import users_traceback
 from shoal.mesh_sharding import MeshSharding, recall, remember, shardings_of
 
 
@@ -45,9 +49,17 @@ class Jitted:
         self._calls: dict[Hashable, _Call] = {}
         self._families: dict[Hashable, _Family] = {}
         self._turn = threading.RLock()
+        self._moves = Moves()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program of a call with such arguments, and makes it first where there is none."""
+        try:
+            return self._called(args, kwargs)
+        except KeyboardInterrupt as error:
+            # Of a call that waits: where in this package is of no interest.
+            raise error.with_traceback(users_traceback(error.__traceback__)) from None
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         flat = self._frontend.flatten(args, kwargs)
         if flat is None:
             return self._frontend.within(args, kwargs)
@@ -59,7 +71,7 @@ class Jitted:
                 if self._frontend.is_abstract(arrays):
                     return family.traced.shapes
                 program = self._program(family, arrays)
-                call = _Call(program, arrays, self._frontend.conversions(arrays))
+                call = _Call(program, arrays, self._frontend.conversions(arrays), self._moves)
                 self._calls[key] = call
         try:
             return call(arrays)
@@ -67,7 +79,7 @@ class Jitted:
             if self._devices is not None:
                 raise
             self._load_again()
-        return self(*args, **kwargs)
+        return self._called(args, kwargs)
 
     def executable_for(self, *args: Any, **kwargs: Any) -> Executable:
         """The program of a call with these arguments, or abstract ones; compiles, does not run."""
@@ -75,6 +87,28 @@ class Jitted:
         with self._turn:
             family = self._family(key, arrays, args, kwargs)
             return self._program(family, arrays).executable
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program of a call with these arguments before it is compiled, as jax.jit's `lower`."""
+        key, arrays = self._flat(args, kwargs)
+        with self._turn:
+            source = self._family(key, arrays, args, kwargs).write(arrays, None)
+        return Lowered(source, lambda: self._shown(self.executable_for(*args, **kwargs)))
+
+    def _shown(self, executable: Executable) -> Any:
+        """What users of the frontend take for a compiled function."""
+        return executable
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """Those of the program that was compiled last; `executable_for(*args).stats` are any call's.
+
+        InputError where there is none yet.
+        """
+        programs = [program for family in self._families.values() for program in family.programs]
+        if not programs:
+            raise InputError(f"{self!r} has no program yet: call it, or executable_for(*args), which does not run")
+        return max(programs, key=lambda program: program.number).executable.stats
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """What a call gives, in abstract arrays; compiles nothing."""
@@ -185,6 +219,7 @@ class _Program:
     def __init__(self, source: Source, executable: Executable, devices: Devices):
         self.source = source
         self.executable = executable
+        self.number = next(_numbers)
         self.outputs = shardings_of(executable.signature.description, "outputs")
         self.load(devices)
 
@@ -209,6 +244,9 @@ class _Program:
         )
 
 
+_numbers = itertools.count()
+
+
 class _Call:
     """What calls of a key do."""
 
@@ -217,7 +255,9 @@ class _Call:
         program: _Program,
         arrays: Sequence[Any],
         conversions: Mapping[int, Callable[[Any], Any]],
+        moves: Moves,
     ):
+        """moves: what is watched over all calls of the function."""
         kept = program.source.kept
         inputs = range(len(arrays)) if kept is None else kept
         self._kept = kept
@@ -232,7 +272,9 @@ class _Call:
             for array, tensor in zip(inputs, program.executable.signature.description["inputs"])
             if tensor.get("donated") and array in conversions and hasattr(arrays[array], "delete")
         ]
+        self._loaded = program.loaded
         self._run = program.loaded.run
+        self._moves = moves
         self._result = program.source.result
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
@@ -240,6 +282,8 @@ class _Call:
         for number, convert in self._conversions:
             values[number] = convert(values[number])
         results = self._run(values)
+        if self._loaded.moved or self._moves.is_watching:
+            self._moves.look(self._loaded, values, results)
         for array in self._deleted:
             arrays[array].delete()
         return self._result(results)

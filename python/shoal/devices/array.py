@@ -29,8 +29,16 @@ class Home(ABC):
     count: int
     memory: Memory
     ranks: range
-    # Whether those parts lie beside each other in memory of this process.
-    lies_here = True
+
+    @property
+    def reaches_all(self) -> bool:
+        """Whether this process has all devices' parts: a rank of a job has its own alone."""
+        return len(self.ranks) == self.count
+
+    @property
+    def lies_here(self) -> bool:
+        """Whether all devices' parts lie in one piece of memory of this process."""
+        return self.reaches_all
 
     def read(self, array: Array, rank: int, begin: int, size: int) -> np.ndarray:
         """Bytes of a device's part, which cannot be written to: a view, if it lies here."""
@@ -61,6 +69,49 @@ class Shard:
     device: int
     slices: Slices
     data: np.ndarray
+
+    @property
+    def index(self) -> Slices:
+        """`slices`, as JAX calls them."""
+        return self.slices
+
+
+class PrintedSharding(str):
+    """A sharding as the compiler prints it, and what it says."""
+
+    _placement: Placement
+
+    def __new__(cls, placement: Placement) -> PrintedSharding:
+        made = super().__new__(cls, placement.sharding)
+        made._placement = placement
+        return made
+
+    @property
+    def mesh(self) -> Any:
+        """The program's `shoal.Mesh`; None where no program has said it."""
+        known = self._known()
+        return known and known.mesh
+
+    @property
+    def spec(self) -> Any:
+        """The `shoal.P`; None where no program has said it."""
+        from shoal.frontend.annotations import P  # frontends stand on this package
+
+        known = self._known()
+        return known and P(*(_entry(axes) for axes in known.dims[: len(self._placement.shape)]))
+
+    def _known(self) -> Any:
+        from shoal.mesh_sharding import recall
+
+        return recall(self._placement)
+
+    def __reduce__(self) -> Any:
+        return str, (str(self),)
+
+
+def _entry(axes: Sequence[Any]) -> Any:
+    listed = tuple(axis if axis.size else axis.name for axis in axes)
+    return listed[0] if len(listed) == 1 else listed or None
 
 
 class Array(NDArrayOperatorsMixin):
@@ -115,12 +166,12 @@ class Array(NDArrayOperatorsMixin):
 
     @property
     def sharding(self) -> str:
-        """As the compiler prints it, "" where all devices have the whole."""
-        return self.placement.sharding
+        """As the compiler prints it, "" where all devices have the whole; `mesh` and `spec` of it are a Mesh and a P."""
+        return PrintedSharding(self.placement)
 
     @property
     def devices(self) -> Any:
-        """The `Devices` that it lives on."""
+        """The `Devices` that it lives on. Called they are the set of their numbers, as of arrays of JAX's."""
         self.live()
         return self.kind.home
 
@@ -164,6 +215,17 @@ class Array(NDArrayOperatorsMixin):
             Shard(rank, self.placement.slices[rank], self.part(rank))
             for rank in self.kind.home.ranks
         )
+
+    @property
+    def addressable_shards(self) -> tuple[Shard, ...]:
+        """`shards`, as JAX calls them."""
+        return self.shards
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether `shards` are all: not of a job of several ranks."""
+        self.live()
+        return self.kind.home is not None and self.kind.home.reaches_all
 
     def part(self, rank: int) -> np.ndarray:
         """The rows of a device that this process reaches: a view."""
@@ -267,15 +329,20 @@ class Array(NDArrayOperatorsMixin):
     def __str__(self) -> str:
         """The numbers, where this process has them: a job's ranks may print at different times."""
         home = self.kind.home
-        is_here = home is not None and (
-            self.placement.is_whole or len(home.ranks) == self.placement.count
-        )
+        is_here = home is not None and (self.placement.is_whole or home.reaches_all)
         return str(self.numpy()) if is_here else repr(self)
 
     def __repr__(self) -> str:
         if self.is_deleted:
             return f"<Array {self.placement}, deleted>"
-        return f"<Array {self.placement} on {self.placement.count} devices>"
+        return f"<Array {self.placement}{self._number()} on {self.placement.count} devices>"
+
+    def _number(self) -> str:
+        """Of a scalar, which each process has; "" where its devices are closed, and their memory with them."""
+        try:
+            return "" if self.shape else f" {self.numpy()}"
+        except RunError:
+            return ""
 
 
 # `total += loss` makes another array.

@@ -22,6 +22,10 @@ class Devices(Store, Closing):
         super().__init__(count, memory, ranks)
         self._loaded: weakref.WeakKeyDictionary[Program, Loaded] = weakref.WeakKeyDictionary()
 
+    def __call__(self) -> set[int]:
+        """The devices' numbers: array.devices() is a set, as of JAX's arrays."""
+        return set(range(self.count))
+
     def load(self, executable: Program) -> Loaded:
         """The program on these devices, where it stays as long as either object does."""
         if not isinstance(executable, Program):

@@ -52,6 +52,7 @@ class Loaded(ABC):
     donated: which inputs' memory a step takes.
     moves: how many arrays came from elsewhere so far: of another placement or of
       other devices. Those of NumPy do not count.
+    moved: which inputs of the last step did.
     copies: how many were copied because a step would have written to what others see.
     seconds: what the last step took, on the device that took longest.
     """
@@ -70,6 +71,7 @@ class Loaded(ABC):
         entries = signature.description["inputs"]
         self.donated = tuple(bool(entry.get("donated", False)) for entry in entries)
         self.moves = 0
+        self.moved: list[int] = []
         self.copies = 0
         self.seconds = 0.0
         self._devices = devices
@@ -123,6 +125,10 @@ class Loaded(ABC):
             self.seconds = self._step(addresses, timeout)
             return self._wrap(shared, own, donors)
 
+    def input_name(self, number: int) -> str:
+        """What messages call an input."""
+        return self._tensors[number].name
+
     @abstractmethod
     def _ready(self) -> None:
         """Sees to it that a step can be run; RunError."""
@@ -149,6 +155,7 @@ class Loaded(ABC):
 
     def _arrange(self, arrays: list[Any], donate: bool) -> list[Array]:
         """The values where the program reads them, and may write to those it is given."""
+        self.moved = []
         if not self._fit(arrays):
             arrays = [self._bring(number, array) for number, array in enumerate(arrays)]
         return self._own(arrays, donate) if self._donated else arrays
@@ -164,7 +171,9 @@ class Loaded(ABC):
         array, moved = self._devices.bring(
             value, self.inputs[number], self._tensors[number], writable=self.donated[number]
         )
-        self.moves += moved
+        if moved:
+            self.moves += 1
+            self.moved.append(number)
         return array
 
     def _own(self, arrays: list[Array], donate: bool) -> list[Array]:

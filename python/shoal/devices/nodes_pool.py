@@ -58,7 +58,9 @@ class NodesPool(Pool):
     ended, and its arrays with it: there is no new start.
     """
 
-    lies_here = False
+    @property
+    def lies_here(self) -> bool:
+        return False
 
     def __init__(self, count: int, nodes: Nodes, environment: Mapping[str, str] | None = None):
         """environment: of the processes, beside this one's."""

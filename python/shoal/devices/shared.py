@@ -57,8 +57,10 @@ def _job(count: int) -> Job:
         _jobs.append(Job())
     (job,) = _jobs
     if job.count != count:
+        hint = "; what has no mesh is for one device" if count == 1 else ""
         raise RunError(
-            f"this process is one of an MPI job of {job.count}: there are no {count} devices"
+            f"this process is one of an MPI job of {job.count}: there are no {count} devices: "
+            f"give a mesh of {job.count}, or start {count} ranks{hint}"
         )
     return job
 

@@ -93,7 +93,7 @@ class Store(Home):
         if source.kind is kind:
             return source, False
         home = source.kind.home
-        if home is not None and len(home.ranks) == home.count:
+        if home is not None and home.reaches_all:
             return self._move_in(source, placement, kind, writable), True
         return self._copy_in(source.numpy(), placement, kind, writable), True
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.errors import CompileWarning, Diagnostic
+from shoal.executable.beside import interruptible
 from shoal.executable.call_structure import CallStructure
 from shoal.executable.executable import Executable
 from shoal.executable.host_calls import HostFunction
@@ -42,20 +43,24 @@ def compile_text(
     when it is asked for: for small programs linking takes most of the time.
 
     Raises CompileError with the compiler's messages; warns CompileWarning. A
-    compilation of more than a second shows its stage where stderr is a terminal.
-    Ctrl-C ends it at the end of a stage.
+    compilation of more than a second shows its stage where stderr is a terminal or
+    a notebook, else one of more than ten seconds has a line for each ten. Ctrl-C is
+    a KeyboardInterrupt at once; what the compiler is at ends by itself.
     """
     chosen = CompileOptions(target=target, **options)
     folder = TemporaryFolder(prefix="shoal-")
     program, library = folder.path / "program", folder.path / "program.so"
     with Progress(source) as progress:
-        compiled = native().compile(
-            text,
-            chosen.to_native(),
-            source,
-            executable=str(program) if links_program else "",
-            shared=str(library),
-            on_stage=progress,
+        compiled = interruptible(
+            lambda on_stage: native().compile(
+                text,
+                chosen.to_native(),
+                source,
+                executable=str(program) if links_program else "",
+                shared=str(library),
+                on_stage=on_stage,
+            ),
+            progress,
         )
     _warn(compiled.diagnostics)
     return Executable(
@@ -82,13 +87,19 @@ def partition_text(
 ) -> str:
     """The program of one device, which is what every device runs; CompileError."""
     chosen = CompileOptions(**options).to_native()
-    return native().partition(text, chosen, source, locations=locations)
+    return interruptible(
+        lambda on_stage: native().partition(
+            text, chosen, source, locations=locations, on_stage=on_stage
+        )
+    )
 
 
 def statistics_of_text(text: str, *, source: str = "<program>", **options: Any) -> dict[str, Any]:
     """What `shoalc --stats` writes: devices, collectives, bytes, memory; CompileError."""
     chosen = CompileOptions(**options).to_native()
-    compiled = native().compile(text, chosen, source)
+    compiled = interruptible(
+        lambda on_stage: native().compile(text, chosen, source, on_stage=on_stage)
+    )
     _warn(compiled.diagnostics)
     return json.loads(compiled.statistics)
 

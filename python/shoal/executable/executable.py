@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.executable import saving
+from shoal.executable.beside import interruptible
 from shoal.executable.arguments import check_count, check_stats, check_timeout
 from shoal.executable.call_structure import CallStructure
 from shoal.executable.files import RunOptions, run_by_files
@@ -23,6 +24,7 @@ from shoal.executable.options import CompileOptions
 from shoal.executable.program import Program
 from shoal.executable.session import Session
 from shoal.executable.signature import Signature, Tensor, arrange, check_global
+from shoal.executable.shown import Page, Stats, html_of
 from shoal.executable.storage import TemporaryFolder
 from shoal.files import replace_file
 
@@ -54,7 +56,7 @@ class Executable(Program):
         host_functions: Mapping[int, HostFunction] | None = None,
     ):
         self.text = text
-        self.stats = stats
+        self.stats = Stats(stats)
         self.options = options
         self.source = source
         self.structure = structure
@@ -99,7 +101,7 @@ class Executable(Program):
         if self._program_path.exists():
             return
         made = self._program_path.with_name(f"program-{secrets.token_hex(4)}")
-        native().compile(self.text, self.options.to_native(), self.source, executable=str(made))
+        self._compiled(executable=str(made))
         made.replace(self._program_path)
 
     @property
@@ -222,18 +224,42 @@ class Executable(Program):
     def spmd(self, *, locations: bool = False) -> str:
         """The program of one device, in MLIR."""
         options = self.options.to_native()
-        return native().partition(self.text, options, self.source, locations=locations)
+        return interruptible(
+            lambda on_stage: native().partition(
+                self.text, options, self.source, locations=locations, on_stage=on_stage
+            )
+        )
 
-    def report(self, path: str | Path | None = None) -> str:
-        """A page of HTML that shows the partitioned program: each value's sharding,
-        collectives with their reasons and bytes, memory over time. Also written to
-        the path, as by `save`, if there is one. It stands alone, for any browser.
-        """
+    def _compiled(self, **files: Any) -> Any:
+        """The text once more, for what was not asked for before."""
         options = self.options.to_native()
-        page = native().compile(self.text, options, self.source, report=True).report
-        if path is not None:
-            replace_file(path, page.encode())
-        return page
+        return interruptible(
+            lambda on_stage: native().compile(
+                self.text, options, self.source, on_stage=on_stage, **files
+            )
+        )
+
+    def summary(self) -> str:
+        """What `shoalc --emit=summary` prints: inputs and outputs, collectives with their reasons,
+        arithmetic, the largest buffers. It is compiled once more for that."""
+        made = self._folder.path / f"summary-{secrets.token_hex(4)}"
+        self._compiled(executable=str(made), summary=True)
+        text = made.read_text()
+        made.unlink()
+        return text
+
+    def report(self, path: str | Path | None = None) -> Page | Path:
+        """A page of HTML that shows the partitioned program: each value's sharding,
+        collectives with their reasons and bytes, memory over time. It stands alone, for any
+        browser, and a notebook shows it.
+
+        path: where to write it, as by `save`; then it is that which is returned.
+        """
+        page = Page(self._compiled(report=True).report)
+        if path is None:
+            return page
+        replace_file(path, page.encode())
+        return Path(path)
 
     def save(self, path: str | Path) -> None:
         """Writes all of it to one file, for `shoal.load`; see `saving`.
@@ -259,6 +285,9 @@ class Executable(Program):
 
     def __reduce__(self) -> Any:
         return from_bytes, (self.to_bytes(),)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))

@@ -162,6 +162,11 @@ def is_in_job() -> bool:
     return "OMPI_COMM_WORLD_SIZE" in os.environ or "PMIX_RANK" in os.environ
 
 
+def rank_in_job() -> int:
+    """This process' rank in its MPI job, also before MPI is there; 0 outside of one."""
+    return int(os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("PMIX_RANK") or 0)
+
+
 def find_mpirun() -> str:
     """Its path; RunError where it is not there, or may not be started here."""
     if is_in_job():

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias, Union
 
@@ -45,12 +46,28 @@ class P:
 Spec: TypeAlias = Union[P, Sharding, Sequence[Any], None]
 
 
+def is_jax_spec(spec: Any) -> bool:
+    """Whether it is a PartitionSpec of JAX's, which need not be there."""
+    sharding = sys.modules.get("jax.sharding")
+    return sharding is not None and isinstance(spec, sharding.PartitionSpec)
+
+
+def as_ours(spec: Any, what: str) -> Any:
+    """Ours for a PartitionSpec of JAX's: what is unconstrained there is open. Others as they are."""
+    if not is_jax_spec(spec):
+        return spec
+    sums = {*getattr(spec, "unreduced", ()), *getattr(spec, "reduced", ())}
+    check(not sums, f"{what}: {spec!r}: arrays are no sums over axes")
+    return P(*(OPEN if entry is type(spec).UNCONSTRAINED else entry for entry in spec))
+
+
 def as_sharding(spec: Spec, shape: Sequence[int], mesh: Mesh | None, what: str) -> Sharding:
     """The sharding of a tensor of this shape; TraceError where it is none of this mesh."""
     if mesh is None:
         raise TraceError(f"{what}: the program has no mesh; give shoal.trace or shoal.compile one")
     if isinstance(spec, Sharding):
         return spec
+    spec = as_ours(spec, what)
     spec = spec if isinstance(spec, P) else P(*_entries(spec, what))
     rest: Any = None
     if spec.dims and spec.dims[-1] is Ellipsis:

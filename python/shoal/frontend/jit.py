@@ -42,7 +42,9 @@ def jit(
     """A function whose calls run on the devices of a mesh, on one without it.
 
     function: as `trace` takes it. Without it a decorator with these options.
-    in_shardings, out_shardings: as in `trace`; the former are of positional arguments.
+    in_shardings, out_shardings: as in `trace`; the former are of positional arguments. A result that has the form of
+      an argument, a tree of its structure, shapes and types or a donated array, lies as that does where neither says
+      otherwise: a state comes back where the next call takes it.
     static_argnums, static_argnames: parameters whose values are part of the program: they hash,
       and each gets a program of its own.
     donate_argnums, donate_argnames: parameters whose arrays' memory results may be made in;
@@ -211,6 +213,7 @@ class TracingFrontend:
             donated=donated,
             in_shardings=self._shardings_of_inputs(values, bool(kwargs)),
             out_shardings=self._out_shardings,
+            comes_back=True,
         )
         return TracedFunction(trace, self._mesh)
 

@@ -13,7 +13,7 @@ from typing import Any
 import optree
 
 from shoal.errors import TraceError, TraceTypeError
-from shoal.frontend.annotations import P
+from shoal.frontend.annotations import P, as_ours, is_jax_spec
 from shoal.mesh import Sharding
 
 NAMESPACE = "shoal"
@@ -119,7 +119,7 @@ def flatten_shardings(prefix: Any, tree: Any, what: str) -> list[P | Sharding | 
     """One per leaf of the tree. A leaf of `prefix` stands for all below it."""
 
     def is_spec(node: Any) -> bool:
-        return node is None or isinstance(node, (P, Sharding))
+        return node is None or isinstance(node, (P, Sharding)) or is_jax_spec(node)
 
     leaves, spec = optree.tree_flatten(
         prefix, is_leaf=is_spec, none_is_leaf=True, namespace=NAMESPACE
@@ -127,6 +127,7 @@ def flatten_shardings(prefix: Any, tree: Any, what: str) -> list[P | Sharding | 
     for leaf in leaves:
         if not is_spec(leaf):
             raise TraceTypeError(f"{what}: expected shoal.P(...), a Sharding or None, got {leaf!r}")
+    leaves = [as_ours(leaf, what) for leaf in leaves]
     any_sharding = P()
     marked = optree.tree_unflatten(spec, [any_sharding if s is None else s for s in leaves])
     try:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
@@ -27,6 +26,7 @@ from shoal.frontend.core import (
     tensor_type,
     user_location,
 )
+from shoal.frontend.following import followed
 from shoal.frontend.pytrees import (
     argument_names,
     flatten,
@@ -143,17 +143,20 @@ def trace_program(
     donated: Sequence[bool] = (),
     inputs: Sequence[MeshSharding | None] = (),
     outputs: Sequence[MeshSharding | None] = (),
+    comes_back: bool = False,
 ) -> Program:
     """As `trace`, with what is needed to call the program.
 
     donated: of each array of the arguments, whether the program may write over it; () of none.
     inputs, outputs: how arrays and results lie that no sharding is given for.
+    comes_back: results go into the next call: those of an argument's form (`following`) have its sharding, where
+      nothing else is said of them.
     """
-    ports = _Ports(donated, inputs, outputs)
+    ports = _Ports(donated, inputs, outputs, comes_back)
     try:
         return _trace(function, args, mesh, in_shardings, out_shardings, name, ports)
     except TraceError as error:
-        raise error.with_traceback(_users_frames(error.__traceback__)) from None
+        raise error.with_traceback(frames.users_traceback(error.__traceback__)) from None
 
 
 class _Ports(NamedTuple):
@@ -162,19 +165,7 @@ class _Ports(NamedTuple):
     donated: Sequence[bool]
     inputs: Sequence[MeshSharding | None]
     outputs: Sequence[MeshSharding | None]
-
-
-def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without this package's frames."""
-    kept = []
-    while traceback is not None:
-        if not frames.is_internal(traceback.tb_frame):
-            kept.append(traceback)
-        traceback = traceback.tb_next
-    result = None
-    for entry in reversed(kept):
-        result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return result
+    comes_back: bool
 
 
 def _trace(
@@ -208,6 +199,8 @@ def _trace(
         tracing.scopes.append(Scope(title))
         result = _call(function, args, in_tree, arguments, inputs)
         values, outputs, out_tree = _outputs(result, out_shardings)
+        if ports.comes_back and not ports.outputs:
+            outputs = _as_arguments(result, outputs, args, inputs, ports.donated)
         builder.results = [value.ir.type for value in values]
         builder.result_attributes = _attributes(outputs, mesh, "result", ports.outputs)
         builder.op("func.return", [value.ir for value in values])
@@ -273,6 +266,24 @@ def _outputs(
         for value, sharding in zip(values, flatten_shardings(shardings, result, "out_shardings"))
     ]
     return values, dict(zip(names, specs)), out_tree
+
+
+def _as_arguments(
+    result: Any,
+    outputs: Mapping[str, TensorSpec],
+    args: Arguments,
+    inputs: Mapping[str, TensorSpec],
+    donated: Sequence[bool],
+) -> dict[str, TensorSpec]:
+    """The specifications of results, where they have none with the shardings of the arguments that they follow."""
+    specs = list(inputs.values())
+    call = _split(args)
+    trees = [*call.args, *(call.kwargs[name] for name in sorted(call.kwargs))]
+    places = [None if n is None else specs[n].sharding for n in followed(result, trees, specs, donated)]
+    return {
+        name: TensorSpec(spec.shape, spec.dtype, spec.sharding or place)
+        for (name, spec), place in zip(outputs.items(), places)
+    }
 
 
 def _attributes(

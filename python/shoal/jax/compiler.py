@@ -77,6 +77,21 @@ class Compiled:
         """The program of one device, in MLIR."""
         return self.executable.spmd()
 
+    def summary(self) -> str:
+        """Inputs and outputs, collectives with their reasons, the largest buffers; see Executable.summary."""
+        return self.executable.summary()
+
+    def as_text(self) -> str:
+        """`spmd()`, as JAX calls it."""
+        return self.spmd()
+
+    def cost_analysis(self) -> dict[str, Any]:
+        """`stats`, as JAX calls it."""
+        return self.stats
+
+    def _repr_html_(self) -> str:
+        return self.executable._repr_html_()
+
     def report(self, *arguments: Any, **keywords: Any) -> Any:
         """A page that shows the partitioned program; see Executable.report."""
         return self.executable.report(*arguments, **keywords)

@@ -19,6 +19,7 @@ from jax._src import source_info_util
 import shoal.calls
 from shoal.calls import Jitted, check_options
 from shoal.devices import Devices
+from shoal.executable import Executable
 from shoal.jax.compiler import Compiled
 from shoal.jax.frontend import JaxFrontend
 
@@ -29,6 +30,9 @@ for _path in (*shoal.calls.__path__, __file__):
 
 class JaxJitted(Jitted):
     """What `shoal.jax.jit` gives."""
+
+    def _shown(self, executable: Executable) -> Compiled:
+        return Compiled(executable)
 
     def compiled(self, *args: Any, **kwargs: Any) -> Compiled:
         """The program of a call with these arguments, or ShapeDtypeStructs: its text, costs, report."""

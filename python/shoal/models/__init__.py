@@ -14,7 +14,7 @@ fields.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,17 +30,19 @@ from shoal.models.decoder import Decoded, decode, loss_of
 from shoal.models.encoder_decoder import EncoderDecoder
 from shoal.models.families import model_config_of, published_config, read_config
 from shoal.models.files import Tensors, open_model, write_file, write_model
+from shoal.models.megatron import model_config
 from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.scores import Rule, attend
 from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
 from shoal.models.upcycling import upcycled
 from shoal.moe.labels import IGNORE_INDEX
 from shoal.moe.layout import SINGLE, Layout
+from shoal.moe.own_router import Router, RouterShapes
 from shoal.moe.parameters import buffer_mask, decay_mask
 
 __all__ = [
     "Decoded", "EncoderDecoder", "LatentAttention", "Model", "ModelConfig", "Rope", "Rule", "Stages", "attend",
-    "attend_over", "buffer_mask", "decay_mask", "decode", "from_config", "loss_of", "rope_of", "rotate", "upcycle",
+    "attend_over", "buffer_mask", "decay_mask", "decode", "from_config", "from_megatron", "loss_of", "rope_of", "rotate", "upcycle",
     "write_file",
 ]  # fmt: skip
 
@@ -77,6 +79,11 @@ class Model:
     def over(self, layout: Layout) -> Model:
         """The same over devices."""
         return replace(self, layout=layout)
+
+    def with_router(self, router: Router | None, router_shapes: RouterShapes | None = None) -> Model:
+        """The same whose layers with experts have a router of the user's own."""
+        moe = self.config.moe.replace(router=router, router_shapes=router_shapes)
+        return replace(self, config=replace(self.config, moe=moe), published=None)
 
     def shapes(self) -> dict[str, Any]:
         """A tree of the parameters' shapes."""
@@ -139,16 +146,38 @@ class Model:
         return to_layers(params, self.stages())
 
 
-def from_config(config: Mapping[str, Any] | str | os.PathLike[str], layout: Layout = SINGLE) -> Model:
-    """The model of a `config.json`: of its fields, or of the file or its folder.
+def from_config(
+    config: Mapping[str, Any] | str | os.PathLike[str], layout: Layout = SINGLE, *,
+    router: Router | None = None, router_shapes: RouterShapes | None = None,
+) -> Model:  # fmt: skip
+    """The model of a `config.json`: of its fields, of the file or its folder, or of a published model by its name,
+    "mixtral-8x7b".
 
+    router, router_shapes: of each layer with experts in the place of the family's router, see `MoeConfig`; such a
+    model is written without a config.json.
     Every field is read, refused or known to have no effect (docs/guide/Configurations.md). UnsupportedError names a
     family, a field or a value that there is no counterpart of, and an unknown field with the one that is nearest to
     it; InputError a value that its field may not have, with what it may be; CheckpointError a file that is missing or
-    no JSON.
+    no JSON, and a text that is neither a place nor a name.
     """
     fields, place = read_config(config)
-    return Model(model_config_of(fields, place), layout, dict(fields))
+    model = Model(model_config_of(fields, place), layout, dict(fields))
+    return model if router is None and router_shapes is None else model.with_router(router, router_shapes)
+
+
+def from_megatron(
+    arguments: str | Sequence[str], layout: Layout = SINGLE, *, vocab_size: int | None = None
+) -> Model:
+    """The model of a command line of Megatron-LM, or of a file with its arguments.
+
+    layout: as of `Layout.from_megatron` of the same arguments. vocab_size: of the tokenizer, where --vocab-size does
+    not say it. Megatron-LM's defaults hold where a flag is not given: --normalization RMSNorm and
+    --position-embedding-type rope have to be. Each flag is read, refused, or warned of as one without an effect
+    (docs/guide/Configurations.md).
+    UnsupportedError names a flag or value that there is no counterpart of, and an unknown flag with the one that is
+    nearest to it; InputError and TraceError a value that it may not have.
+    """
+    return Model(model_config(arguments, vocab_size), layout)
 
 
 def upcycle(

@@ -12,6 +12,7 @@ from typing import Any
 
 from shoal.errors import CheckpointError, InputError, TraceError, UnsupportedError
 from shoal.models.config import LatentAttention, ModelConfig
+from shoal.models.published import PUBLISHED
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
 from shoal.moe.schemas import SIZES, ConfigFile, checked
@@ -20,16 +21,23 @@ __all__ = ["model_config_of", "published_config", "read_config"]
 
 
 def read_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
-    """The fields of a `config.json`, given as they are or as the file or its folder, and what errors begin with: the
+    """The fields of a `config.json`, given as they are, as the file or its folder or as a published model's name, and what errors begin with: the
     file's name. CheckpointError where it is missing or no JSON."""
-    if not isinstance(config, (str, os.PathLike)):
+    if isinstance(config, Mapping):
         return config, ""
+    if not isinstance(config, (str, os.PathLike)):
+        raise InputError(
+            f"from_config: expected the fields of a config.json, its file or folder, or a model's name; got {config!r:.60}"
+        )
+    if config in PUBLISHED:
+        return PUBLISHED[config], ""
     file = Path(config)
     file = file / "config.json" if file.is_dir() else file
     try:
         return json.loads(file.read_bytes()), f"{file}: "
     except FileNotFoundError:
-        raise CheckpointError(f"{file}: is missing") from None
+        names = "" if file.suffix or file.parent != Path() else f", and no published model: {', '.join(sorted(PUBLISHED))}"
+        raise CheckpointError(f"{file}: is missing{names}") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise CheckpointError(f"{file}: is no JSON: {error}") from None
 

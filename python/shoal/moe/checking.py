@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from shoal.errors import TraceError
+from shoal.moe.own_router import takes
 
 # (field, other field, whether they have no meaning together, why)
 Pairs = Iterator[tuple[str, str, Any, str]]
@@ -87,6 +88,18 @@ def _check_fields(config: Any) -> None:
         _check_coefficient(name, getattr(config, name))
 
 
+def _own_pairs(c: Any) -> Pairs:
+    """Of a router of the user's own what it does not read."""
+    own = c.router is not None
+    yield "router_type", "router", own and c.router_type != "topk", "the function is in its place"
+    yield "router_shapes", "router", c.router_shapes is not None and not own, "there is no such function"
+    for name in ("moe_router_force_load_balancing", "moe_input_jitter_eps", "gate_noise", "noisy_gate_policy"):
+        yield name, "router", own and bool(getattr(c, name)), "the function draws for itself, by its key"
+    yield "second_policy", "router", own and c.second_policy != "all", "the function chooses"
+    name, reads = "moe_router_enable_expert_bias", takes(c.router, "bias")
+    yield name, "router", own and getattr(c, name) and not reads, "the function has no parameter bias"
+
+
 def _check_coefficient(name: str, value: Any) -> None:
     """A number, or one for each layer; of `moe_aux_loss_coeff` also {loss: either}."""
     if value is None and name == "moe_z_loss_coeff":
@@ -100,9 +113,11 @@ def _check_coefficient(name: str, value: Any) -> None:
 
 def pairs_of(config: Any) -> Pairs:
     """All pairs that have no meaning for some values, in the order in which they are looked at."""
-    yield from _router_pairs(config)
-    yield from _noise_pairs(config)
-    yield from _group_pairs(config)
+    yield from _own_pairs(config)
+    if config.router is None:
+        yield from _router_pairs(config)
+        yield from _noise_pairs(config)
+        yield from _group_pairs(config)
     yield from _balance_pairs(config)
     yield from _capacity_pairs(config)
     yield from _expert_pairs(config)

@@ -17,6 +17,7 @@ from shoal.moe import huggingface, megatron, presets
 from shoal.moe.capacity import Crowd, room
 from shoal.moe.checking import check_config
 from shoal.moe.megatron_flags import REFUSED_LAYERS
+from shoal.moe.own_router import Router, RouterShapes
 from shoal.moe.patterns import moe_layers
 
 __all__ = ["MoeConfig"]
@@ -96,6 +97,11 @@ class MoeConfig:
     swiglu_limit: float | None = None
     swiglu_alpha: float = 1.702
     add_bias_linear: bool = False
+
+    # A router of one's own, in the place of router_type (docs/guide/MoE.md): router(tokens, params, config), and
+    # the shapes of its parameters; None: those of "topk".
+    router: Router | None = None
+    router_shapes: RouterShapes | None = None
 
     # Beside the experts.
     moe_shared_expert_intermediate_size: int | None = None

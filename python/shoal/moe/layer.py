@@ -23,6 +23,7 @@ from shoal.moe.experts import Expert, apply_experts, beside
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.limiting import limit
 from shoal.moe.losses import balance_losses
+from shoal.moe.own_router import Router
 from shoal.moe.parameters import as_used, check_params
 from shoal.moe.routing import Routing, route
 from shoal.moe.scores import of_valid
@@ -67,16 +68,20 @@ def moe(
     token_ids: ArrayLike | None = None,
     training: bool | None = None,
     expert: Expert | None = None,
+    router: Router | None = None,
 ) -> MoeOutput:
     """A Mixture-of-Experts layer of tokens x [B, S, M], B sequences, or [S, M].
 
     params, bias, key, mask and token_ids [B, S]: see `route`, `apply_experts` and `beside`.
+    expert, router: functions of the user's own, see `apply_experts` and `route`.
     mask: tokens where it is false are taken as zeros everywhere in the layer, so y there is what is beside the
     experts makes of zeros, and nothing that stands there, NaN neither, reaches a loss or a gradient.
     Groups of `moe_group_size` tokens, or one of all, have a capacity each; they are those of the
     whole x, so the result does not depend on the layout.
     TraceError where the size of groups does not divide the number of tokens, or shapes are not those of x and config.
     """
+    if router is not None:
+        config = config.replace(router=router)
     whole = as_value(x)
     *outer, model = whole.shape
     count = math.prod(outer)

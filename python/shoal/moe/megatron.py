@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shoal.errors import TraceError, UnsupportedError
+from shoal.frames import user_stacklevel
 from shoal.moe.megatron_flags import REFUSED_LAYERS, REFUSED_LAYOUTS, WITHOUT_EFFECT
 from shoal.moe.names import nearest
 from shoal.moe.patterns import moe_layers
 
 __all__ = [
-    "LAYER_FLAGS", "LAYOUT_FLAGS", "cp_comm_type_of", "factorisations_of", "fields_of", "known_flags",
-    "schedule_of", "sequence_roles_of",
+    "LAYER_FLAGS", "LAYOUT_FLAGS", "cp_comm_type_of", "factorisations_of", "fields_of", "hidden_of", "known_flags",
+    "number", "one", "schedule_of", "sequence_roles_of", "size", "switched", "warn_idle",
 ]  # fmt: skip
 
 # The words behind each flag.
@@ -80,11 +81,12 @@ LAYOUT_FLAGS = {
 }
 
 
-def known_flags(arguments: str | Sequence[str], refused: Mapping[str, str]) -> Flags:
+def known_flags(arguments: str | Sequence[str], refused: Mapping[str, str], read: Sequence[str] = ()) -> Flags:
     """The words behind each flag of a command line, or of a file's text.
 
     Warns of those without an effect here, a line for each reason. UnsupportedError names one of `refused` with its
     reason, and one that Megatron-LM has not with the one that is nearest to it; TraceError words that are no flag's.
+    read: flags that have an effect beside those of layers of experts and of layouts.
     """
     flags = _parse(arguments)
     known = {*LAYER_FLAGS, *LAYOUT_FLAGS, *WITHOUT_EFFECT, *REFUSED_LAYERS, *REFUSED_LAYOUTS}
@@ -94,31 +96,32 @@ def known_flags(arguments: str | Sequence[str], refused: Mapping[str, str]) -> F
             raise UnsupportedError(f"from_megatron: --{name}: {refused[name]}")
         if name not in known:
             raise UnsupportedError(f"from_megatron: --{name} is not known{nearest(name, known, '--')}")
-        if name in WITHOUT_EFFECT:
+        if name in WITHOUT_EFFECT and name not in read:
             idle.setdefault(WITHOUT_EFFECT[name], []).append(f"--{name}")
     for why, names in idle.items():
-        _warn_idle(names, why)
+        warn_idle(names, why)
     return flags
 
 
-def _warn_idle(names: Sequence[str], why: str, stacklevel: int = 4) -> None:
+def warn_idle(names: Sequence[str], why: str) -> None:
+    """At the user's line."""
     have = "has" if len(names) == 1 else "have"
-    warnings.warn(f"from_megatron: {', '.join(names)} {have} no effect: {why}", stacklevel=stacklevel)
+    warnings.warn(f"from_megatron: {', '.join(names)} {have} no effect: {why}", stacklevel=user_stacklevel())
 
 
 def fields_of(flags: Flags) -> dict[str, Any]:
     """Fields of `MoeConfig`; TraceError names a flag that is missing or whose value is none."""
-    fields: dict[str, Any] = {"num_experts": _number(flags, "num-experts")}
+    fields: dict[str, Any] = {"num_experts": number(flags, "num-experts")}
     for name, kind in _NUMBERS.items():
         if name in flags:
-            fields[_field(name)] = _number(flags, name, kind)
-    fields |= {_field(name): _one(flags, name) for name in _WORDS if name in flags}
-    fields |= {_field(name): True for name in _SWITCHES if _switched(flags, name)}
+            fields[_field(name)] = number(flags, name, kind)
+    fields |= {_field(name): one(flags, name) for name in _WORDS if name in flags}
+    fields |= {_field(name): True for name in _SWITCHES if switched(flags, name)}
     if "moe-ffn-hidden-size" not in flags:
-        fields["moe_ffn_hidden_size"] = _hidden(flags)
+        fields["moe_ffn_hidden_size"] = hidden_of(flags)
     if fields.get("moe_router_score_function", "softmax") != "softmax" and fields.pop("moe_router_pre_softmax", False):
-        _warn_idle(["--moe-router-pre-softmax"], "these scores are no softmax")
-    fields["add_bias_linear"] = not _switched(flags, "disable-bias-linear")
+        warn_idle(["--moe-router-pre-softmax"], "these scores are no softmax")
+    fields["add_bias_linear"] = not switched(flags, "disable-bias-linear")
     return {**fields, **_activation(flags), **_balance(flags), **_capacity(flags), **_dispatch(flags), **_groups(flags)}
 
 
@@ -126,26 +129,26 @@ def _activation(flags: Flags) -> dict[str, Any]:
     """Of GELU, SwiGLU or what gpt-oss has, whose three flags have no meaning alone."""
     given = [f"--{name}" for name in _GPT_OSS if name in flags]
     if not given:
-        gated = _switched(flags, "swiglu")
+        gated = switched(flags, "swiglu")
         return {"gated_linear_unit": gated, "hidden_act": "silu" if gated else "gelu"}
-    if len(given) < len(_GPT_OSS) or _number(flags, _GPT_OSS[2], float) != 1 or "swiglu" in flags:
+    if len(given) < len(_GPT_OSS) or number(flags, _GPT_OSS[2], float) != 1 or "swiglu" in flags:
         raise UnsupportedError(
             f"from_megatron: {', '.join(given)}: there is no such activation; gpt-oss's is --quick-geglu with"
             " --activation-func-clamp-value and --glu-linear-offset 1.0, without --swiglu"
         )
-    _switched(flags, "quick-geglu")
-    limit = _number(flags, "activation-func-clamp-value", float)
+    switched(flags, "quick-geglu")
+    limit = number(flags, "activation-func-clamp-value", float)
     return {"gated_linear_unit": True, "hidden_act": "silu", "swiglu_limit": limit}
 
 
 def factorisations_of(flags: Flags, devices: int) -> tuple[dict[str, int], ...]:
     """The devices of attention and of experts, as `Layout.folded` takes them, fastest first."""
-    tp, cp = (_size(flags, f"{name}-parallel-size") for name in ("tensor-model", "context"))
-    pp = _size(flags, "pipeline-model-parallel-size")
-    ep, etp = _size(flags, "expert-model-parallel-size"), _size(flags, "expert-tensor-parallel-size", tp)
+    tp, cp = (size(flags, f"{name}-parallel-size") for name in ("tensor-model", "context"))
+    pp = size(flags, "pipeline-model-parallel-size")
+    ep, etp = size(flags, "expert-model-parallel-size"), size(flags, "expert-tensor-parallel-size", tp)
     dp = _rest(devices, tp=tp, cp=cp, pp=pp)
     edp = _rest(devices, etp=etp, ep=ep, pp=pp)
-    if _switched(flags, "use-tp-pp-dp-mapping"):
+    if switched(flags, "use-tp-pp-dp-mapping"):
         return {"tp": tp, "cp": cp, "pp": pp, "dp": dp}, {"etp": etp, "ep": ep, "pp": pp, "edp": edp}
     return {"tp": tp, "cp": cp, "dp": dp, "pp": pp}, {"etp": etp, "ep": ep, "edp": edp, "pp": pp}
 
@@ -155,15 +158,15 @@ def schedule_of(flags: Flags, devices: int) -> tuple[int, int]:
 
     Micro-batches are --global-batch-size over dp times --micro-batch-size; without these, 1.
     """
-    pp = _size(flags, "pipeline-model-parallel-size")
+    pp = size(flags, "pipeline-model-parallel-size")
     if pp == 1:
         idle = [f"--{name}" for name in _OF_STAGES if name in flags]
         if idle:
-            _warn_idle(idle, "without stages micro-batches are train.step's")
+            warn_idle(idle, "without stages micro-batches are train.step's")
         return 1, 1
     attention, _ = factorisations_of(flags, devices)
-    micro = _size(flags, "micro-batch-size") * attention["dp"]
-    whole = _size(flags, "global-batch-size", micro)
+    micro = size(flags, "micro-batch-size") * attention["dp"]
+    whole = size(flags, "global-batch-size", micro)
     if whole % micro:
         raise TraceError(
             f"from_megatron: --global-batch-size {whole} is not divisible by --micro-batch-size times dp = {micro}"
@@ -173,10 +176,10 @@ def schedule_of(flags: Flags, devices: int) -> tuple[int, int]:
 
 def _stages_of_device(flags: Flags, pp: int) -> int:
     if _BY_LAYERS not in flags:
-        return _size(flags, _BY_STAGES)
+        return size(flags, _BY_STAGES)
     if _BY_STAGES in flags:
         raise TraceError(f"from_megatron: --{_BY_LAYERS} and --{_BY_STAGES} say the same")
-    layers, each = _number(flags, "num-layers"), _size(flags, _BY_LAYERS)
+    layers, each = number(flags, "num-layers"), size(flags, _BY_LAYERS)
     if layers % (each * pp):
         raise TraceError(
             f"from_megatron: --num-layers {layers} is not divisible by --{_BY_LAYERS} {each} times pp = {pp}"
@@ -184,16 +187,17 @@ def _stages_of_device(flags: Flags, pp: int) -> int:
     return layers // (each * pp)
 
 
-def _size(flags: Flags, name: str, default: int = 1) -> int:
-    size = _number(flags, name) if name in flags else default
-    if size < 1:
-        raise TraceError(f"from_megatron: --{name} {size} is not positive")
-    return size
+def size(flags: Flags, name: str, default: int = 1) -> int:
+    """A positive number, or the default where the flag is not there; TraceError."""
+    found = number(flags, name) if name in flags else default
+    if found < 1:
+        raise TraceError(f"from_megatron: --{name} {found} is not positive")
+    return found
 
 
 def sequence_roles_of(flags: Flags) -> tuple[str, ...]:
     """Over which roles places lie around attention and dense networks."""
-    return ("cp", "tp") if _switched(flags, "sequence-parallel") else ("cp",)
+    return ("cp", "tp") if switched(flags, "sequence-parallel") else ("cp",)
 
 
 def cp_comm_type_of(flags: Flags, known: Sequence[str]) -> str:
@@ -208,10 +212,10 @@ def _rest(devices: int, **sizes: int) -> int:
     if devices < 1:
         raise TraceError(f"from_megatron: {devices} devices; expected at least 1")
     product = 1
-    for size in sizes.values():
-        product *= size
+    for of_role in sizes.values():
+        product *= of_role
     if devices % product:
-        listed = " x ".join(f"{name} {size}" for name, size in sizes.items())
+        listed = " x ".join(f"{name} {of_role}" for name, of_role in sizes.items())
         raise TraceError(f"from_megatron: {listed} = {product} does not divide {devices} devices")
     return devices // product
 
@@ -249,7 +253,8 @@ def _split(text: str) -> list[str]:
         raise TraceError(f"from_megatron: {str(error).lower()}: {text[-40:]!r}") from None
 
 
-def _one(flags: Flags, name: str) -> str:
+def one(flags: Flags, name: str) -> str:
+    """The one word behind a flag; TraceError."""
     if name not in flags:
         raise TraceError(f"from_megatron: --{name} is missing")
     if len(flags[name]) != 1:
@@ -257,8 +262,9 @@ def _one(flags: Flags, name: str) -> str:
     return flags[name][0]
 
 
-def _number(flags: Flags, name: str, kind: Callable[[str], Any] = int) -> Any:
-    return _value(name, _one(flags, name), kind)
+def number(flags: Flags, name: str, kind: Callable[[str], Any] = int) -> Any:
+    """The same as a number; TraceError."""
+    return _value(name, one(flags, name), kind)
 
 
 def _value(name: str, word: str, kind: Callable[[str], Any]) -> Any:
@@ -269,17 +275,18 @@ def _value(name: str, word: str, kind: Callable[[str], Any]) -> Any:
         raise TraceError(f"from_megatron: --{name} {word}: expected {of_kind}") from None
 
 
-def _switched(flags: Flags, name: str) -> bool:
+def switched(flags: Flags, name: str) -> bool:
+    """Whether a flag without words is there; TraceError where it has any."""
     if flags.get(name):
         raise TraceError(f"from_megatron: --{name} takes no value, got {flags[name]}")
     return name in flags
 
 
-def _hidden(flags: Flags) -> int:
+def hidden_of(flags: Flags) -> int:
     """Of a dense network; Megatron-Core's own where it is not given."""
     if "ffn-hidden-size" in flags or "hidden-size" not in flags:
-        return _number(flags, "ffn-hidden-size")
-    whole = 4 * _number(flags, "hidden-size")
+        return number(flags, "ffn-hidden-size")
+    whole = 4 * number(flags, "hidden-size")
     return int(whole * 2 / 3 / 64) * 64 if "swiglu" in flags else whole
 
 
@@ -289,7 +296,7 @@ def _balance(flags: Flags) -> dict[str, Any]:
     rates = [_value(name, rate, float) for rate in flags.get(name, ["0"])]
     if kinds in (["none"], ["sinkhorn"]):
         if any(rates):
-            _warn_idle([f"--{name}"], f"--moe-router-load-balancing-type {kinds[0]} has no loss", 5)
+            warn_idle([f"--{name}"], f"--moe-router-load-balancing-type {kinds[0]} has no loss")
         router = {"router_type": "sinkhorn"} if kinds == ["sinkhorn"] else {}
         return {**router, "moe_router_load_balancing_type": ()}
     if not kinds or not set(kinds) <= set(_LOSSES):
@@ -309,20 +316,20 @@ def _balance(flags: Flags) -> dict[str, Any]:
 def _capacity(flags: Flags) -> dict[str, Any]:
     if "moe-expert-capacity-factor" not in flags:
         return {}
-    factor = _number(flags, "moe-expert-capacity-factor", float)
+    factor = number(flags, "moe-expert-capacity-factor", float)
     return {"moe_expert_capacity_factor": None if factor < 0 else factor}
 
 
 def _dispatch(flags: Flags) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if "moe-layer-freq" in flags:
-        freq = _one(flags, "moe-layer-freq").strip("'\"")  # scripts quote it for a second shell
+        freq = one(flags, "moe-layer-freq").strip("'\"")  # scripts quote it for a second shell
         fields["moe_layer_freq"] = int(freq) if freq.isdigit() else freq
         if "num-layers" in flags:
-            moe_layers(fields["moe_layer_freq"], _size(flags, "num-layers"))
-    if _switched(flags, "moe-apply-probs-on-input"):
+            moe_layers(fields["moe_layer_freq"], size(flags, "num-layers"))
+    if switched(flags, "moe-apply-probs-on-input"):
         fields["is_postscore"] = False
-    name = _one(flags, "moe-token-dispatcher-type") if "moe-token-dispatcher-type" in flags else "allgather"
+    name = one(flags, "moe-token-dispatcher-type") if "moe-token-dispatcher-type" in flags else "allgather"
     if name not in _DISPATCHERS:
         raise UnsupportedError(
             f"from_megatron: --moe-token-dispatcher-type {name}; expected one of {list(_DISPATCHERS)}"
@@ -335,6 +342,6 @@ def _groups(flags: Flags) -> dict[str, Any]:
     if "moe-router-topk-limited-devices" not in flags:
         return {}
     return {
-        "moe_router_num_groups": _number(flags, "expert-model-parallel-size"),
-        "moe_router_group_topk": _number(flags, "moe-router-topk-limited-devices"),
+        "moe_router_num_groups": number(flags, "expert-model-parallel-size"),
+        "moe_router_group_topk": number(flags, "moe-router-topk-limited-devices"),
     }

@@ -8,9 +8,10 @@ releases since 2022, and of the launcher's.
 
 from __future__ import annotations
 
-__all__ = ["REFUSED_LAYERS", "REFUSED_LAYOUTS", "WITHOUT_EFFECT"]
+__all__ = ["MODEL", "REFUSED_LAYERS", "REFUSED_LAYOUTS", "WITHOUT_EFFECT"]
 
 # About how, not what, or about something else than layers of experts and their layout: a reason, and the flags.
+MODEL = "it is of the model around the layers of experts"
 _GROUPS = (
     (
         "the compiler decides how",
@@ -88,7 +89,7 @@ _GROUPS = (
         """,
     ),
     (
-        "it is of the model around the layers of experts",
+        MODEL,
         """
         add-qkv-bias apply-layernorm-1p apply-residual-connection-post-layernorm apply-wd-to-qk-layernorm
         attention-dropout attention-output-gate bert-no-binary-head beta-fast beta-slow cache-mla-latents

@@ -14,6 +14,7 @@ from shoal.frontend.core import ArrayLike
 from shoal.frontend.elementwise import log, maximum, negative
 from shoal.frontend.value import Value
 from shoal.moe.config import MoeConfig
+from shoal.moe.own_router import takes
 
 __all__ = [
     "drawing_fields", "forced", "gaussian", "gumbel", "jitter", "key_of_training", "later_choices", "priorities",
@@ -33,6 +34,7 @@ def drawing_fields(config: MoeConfig) -> list[str]:
         "gate_noise": config.gate_noise > 0,
         "noisy_gate_policy": config.noisy_gate_policy,
         "second_policy": config.second_policy != "all",
+        "router": takes(config.router, "key"),
         "moe_token_drop_policy": config.moe_token_drop_policy == "random" and config.moe_expert_capacity_factor,
     }
     return [f"{name}={getattr(config, name)!r}" for name, draw in draws.items() if draw]

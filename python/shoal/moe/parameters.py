@@ -63,7 +63,9 @@ def param_shapes(config: MoeConfig, model: int) -> dict[str, Any]:
     """{name: shape} of a layer of model size M, a tree as `moe` takes it."""
     experts, hidden = config.num_experts, config.moe_ffn_hidden_size
     shapes: dict[str, Any] = _feed_forward((experts,), model, hidden, config)
-    if config.router_type == "cosine":
+    if config.router_shapes is not None:
+        shapes |= _own_shapes(config, model, shapes)
+    elif config.router_type == "cosine":
         width = min(_PROJECTION, model)
         shapes |= {"projection": (model, width), "router": (width, experts), "temperature": ()}
     elif config.router_type != "hash":
@@ -78,6 +80,15 @@ def param_shapes(config: MoeConfig, model: int) -> dict[str, Any]:
         shapes["residual"] = _feed_forward((), model, hidden, config)
         shapes["residual_gate"] = (model, 2)
     return shapes
+
+
+def _own_shapes(config: MoeConfig, model: int, others: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Of a router of the user's own."""
+    assert config.router_shapes is not None
+    made = {name: tuple(shape) for name, shape in config.router_shapes(config, model).items()}
+    taken = sorted({*made} & {*others, "shared", "shared_gate", "residual", "residual_gate", "expert_bias"})
+    check(not taken, f"MoeConfig: router_shapes: {taken} are names of other parameters of the layer")
+    return made
 
 
 def _feed_forward(outer: tuple[int, ...], model: int, hidden: int, config: MoeConfig) -> dict[str, Any]:
@@ -131,7 +142,7 @@ def init_params(config: MoeConfig, model: int, seed: int = 0, scale: float | Non
         start = start_of(name)
         if start is not None:
             return np.full(shape, start, np.float32)
-        deviation = shape[-2] ** -0.5 if scale is None else scale
+        deviation = (*shape[-2:], 1)[0] ** -0.5 if scale is None else scale
         return (rng.standard_normal(shape) * deviation).astype(np.float32)
 
     return {name: made(name, shape) for name, shape in sorted(param_shapes(config, model).items())}

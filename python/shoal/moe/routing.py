@@ -27,6 +27,7 @@ from shoal.frontend.structure import broadcast_to, concatenate, iota
 from shoal.frontend.value import Value
 from shoal.moe import noise
 from shoal.moe.config import MoeConfig
+from shoal.moe.own_router import Router, given_to
 from shoal.moe.scores import SCORES, allowed_experts, balanced_scores, of_valid, sinkhorn
 
 __all__ = ["Routing", "route"]
@@ -85,6 +86,7 @@ def route(
     token_ids: ArrayLike | None = None,
     training: bool | None = None,
     k: int | None = None,
+    function: Router | None = None,
 ) -> Routing:
     """The choices of tokens x [G, S, M].
 
@@ -97,9 +99,12 @@ def route(
     token_ids [G, S]: integers, which the hash router needs.
     training: None is whether there is a key; false is without noise. Sinkhorn balances in training alone.
     k: in place of the configuration's, at most E.
+    function: in place of the configuration's `router`.
     """
     tokens = as_value(x)
     check(tokens.ndim == 3, f"route: expected tokens [G, S, M], got {list(tokens.shape)}")
+    if function is not None:
+        config = config.replace(router=function)
     if k is not None:
         config = config.replace(moe_router_topk=min(k, config.num_experts))
     kind = {"fp32": "float32", "fp64": "float64"}.get(config.moe_router_dtype, "float32")
@@ -110,6 +115,8 @@ def route(
     _check_bias(bias, config)
     is_training = key is not None if training is None else training
     key = _key_of(config, key, is_training)
+    if config.router is not None:
+        return _own(tokens, valid, params, config, bias, key, kind)
     logits = _logits(noise.jitter(tokens, config, key), params, config)
     logits = noise.forced(logits.astype(kind), config, key)
     if config.router_type == "sinkhorn":
@@ -224,6 +231,34 @@ def _choose(choice: Value, logits: Value, config: MoeConfig, key: ArrayLike | No
         pair = (first, argmax(others, -1))
         return concatenate([part.reshape(*part.shape, 1) for part in pair], -1)
     return top_k(choice, config.moe_router_topk)[1]
+
+
+def _own(
+    tokens: Value, valid: Value, params: Mapping[str, Any], config: MoeConfig, bias: ArrayLike | None,
+    key: ArrayLike | None, kind: str,
+) -> Routing:  # fmt: skip
+    """What `config.router` says of the tokens."""
+    assert config.router is not None
+    made = config.router(tokens, params, config, **given_to(config.router, bias=bias, key=key))
+    if isinstance(made, Routing):
+        return made
+    check(isinstance(made, tuple) and len(made) in (2, 3), f"route: router: expected experts and weights, got {made!r}")
+    experts, weights, *rest = map(as_value, made)
+    shape = (*tokens.shape[:2], config.moe_router_topk)
+    for what, value in (("experts", experts), ("weights", weights)):
+        check(value.shape == shape, f"route: router: {what} {list(value.shape)}; expected [G, S, k] {list(shape)}")
+    if dtypes.is_float(experts.dtype):
+        raise TraceTypeError(f"route: router: experts of {experts.dtype}; expected integers")
+    experts, weights = experts.astype("int32"), weights.astype(kind)
+    if rest:
+        logits = rest[0].astype(kind)
+        whole = (*tokens.shape[:2], config.num_experts)
+        check(logits.shape == whole, f"route: router: logits {list(logits.shape)}; expected [G, S, E] {list(whole)}")
+        return Routing(experts, weights, softmax(logits), logits, valid)
+    asking = [name for name in (*config.moe_router_load_balancing_type, "z_loss") if config.has_loss(name)]
+    check(not asking, f"route: router: without logits there is no {', '.join(asking)}: return experts, weights, logits")
+    scores = mean(one_hot(experts, config.num_experts, kind), 2)
+    return Routing(experts, weights, scores, scores, valid)
 
 
 def _sinkhorn(logits: Value, valid: Value, config: MoeConfig, is_training: bool) -> Routing:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,10 +17,10 @@ from shoal.checkpoints import Series
 from shoal.data import Batches, Reader
 from shoal.errors import InputError, RunError
 from shoal.train.finiteness import check_finite
-from shoal.train.processes import any_of, is_first, job_of
+from shoal.train.processes import is_first, job_of, largest_of
 from shoal.train.progress import Progress
 from shoal.train.state import TrainState
-from shoal.train.stopping import StopSignals
+from shoal.train.stopping import StopSignals, end_with
 
 __all__ = ["fit"]
 
@@ -62,7 +64,8 @@ def fit(
     quiet: shows nothing.
 
     A signal of `StopSignals` ends the loop behind the step, which is saved and logged; the
-    state's number says then that steps are missing. In an MPI job every rank runs this, all end behind
+    state's number says then that steps are missing, stderr where the state is, and the process ends with 128 + the
+    signal where it would end with 0. In an MPI job every rank runs this, all end behind
     the same step, and the first one shows and logs.
     """
     for name, every in (("log_every", log_every), ("steps", steps)):
@@ -84,7 +87,8 @@ def fit(
             run.restart_clock()
 
     with ExitStack() as stack:
-        stop = stack.enter_context(StopSignals())
+        stop = stack.enter_context(StopSignals(quiet=quiet))
+        signaled = 0
         stack.callback(run.close)
         source = _from(batches, state, steps, stack)
         for batch in source:
@@ -94,13 +98,18 @@ def fit(
                 _check_counted(state, source)
             if isinstance(save, Series):
                 save.poll()
-            if any_of(run.job, stop.requested) or run.done >= steps:
+            signaled = largest_of(run.job, stop.number)
+            if signaled or run.done >= steps:
                 break
             look(*(_is_due(run.done, every) for every in (log_every, evaluate_every, save_every)))
         if metrics:
             look(True, True, True)
         if isinstance(save, Series):
             save.wait()
+        cut = signaled if run.done < steps else 0
+        if cut:
+            run.say_cut(cut, save)
+        end_with(cut)
     return state
 
 
@@ -190,6 +199,19 @@ class _Run:
         if self._progress:
             self._progress.show(self.done, values)
         self.restart_clock()
+
+    def say_cut(self, number: int, save: Any) -> None:
+        """That a signal has ended the run, and where its state is."""
+        if not self._is_first or self._quiet:
+            return
+        where = "save= was called with it" if save else "what fit returns, and nowhere else, without save="
+        if isinstance(save, Series):
+            where = str(save.folder(self.done))
+        print(
+            f"shoal: {signal.Signals(number).name}: stopped behind step {self.done} of {self._steps}; its state: {where}",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def close(self) -> None:
         if self._progress:

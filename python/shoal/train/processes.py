@@ -30,12 +30,19 @@ def is_first(job: Job | None) -> bool:
 
 def any_of(job: Job | None, holds: bool) -> bool:
     """Whether it holds in some process; collective."""
+    return bool(largest_of(job, int(holds)))
+
+
+def largest_of(job: Job | None, number: int) -> int:
+    """Of all processes; collective."""
     if job is None:
-        return holds
-    found = np.array([holds], np.int32)
+        return number
+    from mpi4py import MPI
+
+    found = np.array([number], np.int32)
     with waiting(job.comm):
-        job.comm.Allreduce(found.copy(), found)
-    return bool(found[0])
+        job.comm.Allreduce(found.copy(), found, op=MPI.MAX)
+    return int(found[0])
 
 
 def raise_together(job: Job | None, error: Exception | None) -> None:

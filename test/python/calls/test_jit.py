@@ -6,6 +6,7 @@ import collections
 import gc
 import importlib.util
 import threading
+import warnings
 import weakref
 
 import numpy as np
@@ -51,6 +52,51 @@ def test_a_loop_compiles_once_or_twice_and_moves_nothing(donated, programs):
         assert float(loss) == pytest.approx(float(expected_loss), rel=1e-4)
     assert step.cache_size() == programs
     assert step.moves == 0
+
+
+def turned(state, x):
+    """Where nothing is said the new arrays lie by rows, as the old ones do behind a transposition."""
+    new = {name: shoal.constrain(w.T, P("x"), hint=True).T + x.sum() for name, w in state.items()}
+    return new, x.sum()
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("donated", [(), (0,)])
+def test_a_state_comes_back_where_the_next_call_takes_it(donated, nested):
+    """in_shardings alone: a result of a tree's form lies as the argument."""
+    place = {f"w{i}": P("x", "y") if i % 2 else P(("x", "y")) for i in range(6)}
+    function = (lambda state, x: {"new": turned(state, x)[0], "loss": x.sum()}) if nested else turned
+    step = shoal.jit(function, mesh=MESH, in_shardings=(place, None), donate_argnums=donated)
+    state = {name: X[:8] for name in place}
+    for _ in range(3):
+        made = step(state, W)
+        state = made["new"] if nested else made[0]
+    assert (step.cache_size(), step.moves) == (1, 0)
+    assert [state[name].placement.local_shape for name in ("w0", "w1")] == [(2, 8), (4, 4)]
+    np.testing.assert_allclose(state["w0"], X[:8] + 3 * W.sum(), rtol=1e-5, atol=1e-4)
+
+
+def test_a_result_lies_as_is_said_of_it_though_it_has_an_arguments_form():
+    step = shoal.jit(
+        lambda state: {name: w + 1 for name, w in state.items()}, mesh=MESH,
+        in_shardings=({"w": P("x")},), out_shardings={"w": P(None, "x")},
+    )  # fmt: skip
+    assert step({"w": X})["w"].placement.local_shape == (16, 4)
+
+
+def test_results_that_each_call_moves_are_warned_of_once():
+    step = shoal.jit(lambda a, b, c: (a + 1, b + 1, c + 1), mesh=MESH,
+                     in_shardings=(P("x"), P("y"), None), out_shardings=(P("y"), P("x"), P("x")))  # fmt: skip
+    arrays, said = (X, X, X), []
+    for _ in range(5):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            arrays = step(*arrays)
+        said += [(str(warning.message), warning.filename) for warning in caught if warning.category is shoal.MoveWarning]
+    ((message, file),) = said
+    assert "each call moves 2 arrays" in message and ": a, b; give" in message and file == __file__
+    assert step.moves == 8
+    np.testing.assert_allclose(arrays[0], X + 5, rtol=1e-6)
 
 
 def test_results_lie_where_the_first_program_puts_them():

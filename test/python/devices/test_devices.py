@@ -245,6 +245,20 @@ loaded.run([np.ones(2, np.float32)], timeout=0.3)
     assert re.search(r"error: \w+ did not end in 0\.3 s: rank [01] ends the job", ended.stderr)
 
 
+# By ranks, how many random results.
+RESULTS = {2: 8, 4: 16} if "SHOAL_LONG" not in os.environ else {2: 200, 4: 200}
+
+
+@pytest.mark.parametrize("ranks", RESULTS)
+@pytest.mark.parametrize("starts", ["mpirun", "pool"])
+def test_random_results_are_read_back(starts, ranks):
+    """What lies beside each other in a pool's memory is on several ranks in a job."""
+    command = ["mpirun", "-n", ranks] if starts == "mpirun" else []
+    with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
+        ended = run(*command, sys.executable, SUPPORT / "result_ranks.py", ranks, RESULTS[ranks], timeout=3600)
+    assert ended.expect_success().stdout.count("passed") == (ranks if command else 1)
+
+
 def test_the_ranks_of_a_job(tmp_path):
     """The cases of job_ranks.py, which prints the name of each that has passed."""
     paths = [tmp_path / "donated", tmp_path / "uneven"]

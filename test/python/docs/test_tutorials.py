@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import sys
 from unittest import mock
 
 import numpy as np
@@ -34,10 +35,27 @@ def test_blocks(page, capsys):
         assert capsys.readouterr().out == (block[2] or ""), f"{page}:{first_line + 1}"
 
 
+@pytest.mark.skipif(TARGET != "cpu", reason="the pages are about the CPU")
+def test_the_training_page_under_mpirun(tmp_path):
+    """As it says at its end: every rank runs the blocks as one script, and reads what they print."""
+    blocks = list(BLOCK.finditer((ROOT / "docs/guide/tutorials/training.md").read_text()))
+    script = "".join(block[1] for block in blocks)
+    # One folder for all ranks, and a file for what each prints.
+    assert script.count("tempfile.mkdtemp()") == 1
+    script = script.replace("tempfile.mkdtemp()", repr(str(tmp_path)))
+    prints = f"import os, sys\nsys.stdout = open({str(tmp_path)!r} + '/rank' + os.environ['OMPI_COMM_WORLD_RANK'], 'w')\n"
+    (tmp_path / "train.py").write_text(prints + script)
+    with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
+        ended = run("mpirun", "-n", 4, sys.executable, tmp_path / "train.py", timeout=300)
+    ended.expect_success()
+    expected = "".join(block[2] or "" for block in blocks)
+    assert expected and [(tmp_path / f"rank{rank}").read_text() for rank in range(4)] == [expected] * 4
+
+
 def printed(notebook):
-    """Of each cell of code; those tagged "varies" print times."""
+    """Of each cell of code; those tagged "varies" print times. What compiles long says so on stderr."""
     return [
-        [output.get("text") for output in cell.outputs]
+        [output.get("text") for output in cell.outputs if output.get("name") != "stderr"]
         for cell in notebook.cells
         if cell.cell_type == "code" and "varies" not in cell.metadata.get("tags", ())
     ]
@@ -63,6 +81,7 @@ def test_notebook(page, tmp_path):
         for cell in notebook.cells
         if "varies" in cell.metadata.get("tags", ())
         for output in cell.outputs
+        if output.get("name") != "stderr"
     ]
     print(varying)
     assert re.fullmatch(r"step: [\d.]+ ms; a call over it: [\d.]+ ms \(median of 200\)\n", varying)

@@ -185,15 +185,68 @@ def test_jax_in_the_same_process(first, second):
     assert ended.returncode == 0, ended.stderr
 
 
-def test_progress_is_shown_on_a_terminal_alone(monkeypatch, capsys):
+def shown_progress(monkeypatch, capsys, **delays):
+    """What stderr has of a compilation of a tenth of a second."""
     from shoal.executable import progress
 
-    monkeypatch.setattr(progress, "DELAY", 0.01)
-    for is_terminal in (False, True):
-        monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
-        with progress.Progress("model.mlir") as shown:
-            shown("partition")
-            time.sleep(0.1)
-        text = capsys.readouterr().err
-        assert ("shoal: compiling model.mlir: partition (0 s)" in text) == is_terminal
-        assert not is_terminal or text.endswith("\r\x1b[K")
+    for name, delay in delays.items():
+        monkeypatch.setattr(progress, name, delay)
+    with progress.Progress("model.mlir") as shown:
+        shown("partition")
+        time.sleep(0.1)
+    return capsys.readouterr().err
+
+
+LINE, END = "shoal: compiling model.mlir: partition (0 s)", "shoal: compiling model.mlir took 0 s"
+
+
+def test_progress_on_a_terminal_is_a_line_that_goes(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    text = shown_progress(monkeypatch, capsys, DELAY=0.01)
+    assert f"\r\x1b[K{LINE}" in text and text.endswith("\r\x1b[K")
+
+
+def test_progress_in_a_log_is_a_line_now_and_then(monkeypatch, capsys):
+    lines = shown_progress(monkeypatch, capsys, LOG_DELAY=0.03).splitlines()
+    assert len(lines) in (3, 4) and lines[:-1] == [LINE] * (len(lines) - 1) and lines[-1] == END
+    assert shown_progress(monkeypatch, capsys, LOG_DELAY=10) == ""
+
+
+def test_progress_in_a_notebook_is_one_line(monkeypatch, capsys):
+    stream = type("OutStream", (type(sys.stderr),), {"__module__": "ipykernel.iostream"})
+    monkeypatch.setattr(sys.stderr, "__class__", stream, raising=False)
+    *shown, last = shown_progress(monkeypatch, capsys, DELAY=0.01).split("\r")
+    assert set(map(str.rstrip, shown)) == {"", LINE} and last.rstrip() == END and last.endswith("\n")
+
+
+SLOW = """
+import os, signal, threading, time
+import shoal
+from shoal.executable import compiler
+
+class Compiler:
+    def compile(self, *args, on_stage, **options):
+        on_stage("first")
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(20)          # a stage, which does not hear it
+        on_stage("second")
+
+compiler.native = Compiler
+step = shoal.jit(lambda x: x + 1)
+begin = time.monotonic()
+def watch():
+    time.sleep(15)
+    os._exit(99)
+threading.Thread(target=watch, daemon=True).start()
+step(1.0)
+"""
+
+
+def test_ctrl_c_does_not_wait_for_a_stage():
+    """Nor does the process, which ends by the signal; what it says is about the user's lines."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)}
+    ended = subprocess.run(
+        [sys.executable, "-c", SLOW], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == -signal.SIGINT
+    assert ended.stderr.endswith("KeyboardInterrupt\n") and len(ended.stderr.splitlines()) <= 12, ended.stderr

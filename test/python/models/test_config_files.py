@@ -11,6 +11,7 @@ import pytest
 from frontend_testing import evaluate, shoal
 from published_configs import PUBLISHED
 from shoal.models import from_config, rope_of
+from shoal.models.published import PUBLISHED as OWN
 from shoal.moe import Layout, MoeConfig
 from shoal.moe.schemas import ALIASES, NEEDED, ROPE, SCHEMAS
 from shoal_testing import ROOT
@@ -302,3 +303,23 @@ def test_a_balance_is_made_as_the_family_makes_it(tmp_path):
         assert found[name][loss].shape == (2,), name
         rate = models[name].config.moe.loss_coefficient(loss)
         assert found[name]["balance"] == pytest.approx(rate * together(found[name][loss]), rel=1e-5), name
+
+
+def test_published_models_by_name():
+    """Their own files say the same."""
+    files = {name.lower(): fields for name, (fields, _) in PUBLISHED.items()}
+    assert len(OWN) == 8 and set(OWN) <= set(files)
+    for name in OWN:
+        model = from_config(name)
+        assert model.config == from_config(files[name]).config, name
+        assert model.published is not OWN[name] and model.published == OWN[name]
+
+
+@pytest.mark.parametrize("given, message", [
+    (None, "got None"), (["a"], r"got \['a'\]"), (7, "got 7"),
+    ("mixtral-8x7", "mixtral-8x7: is missing, and no published model: deepseek-v2, .*, mixtral-8x7b"),
+    ("missing/config.json", "missing/config.json: is missing$"),
+])  # fmt: skip
+def test_what_is_no_configuration_says_what_is_expected(given, message):
+    with pytest.raises((shoal.InputError, shoal.CheckpointError), match=message):
+        from_config(given)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every flag of Megatron-LM is read, refused or said to have no effect; published command lines are read."""
 
+import random
 import re
 import warnings
 
@@ -176,6 +177,33 @@ def test_slips_are_named(function):
                 assert str(error.value) == f"from_megatron: --{slip} is not known; nearest is --{name}"
     with pytest.raises(shoal.UnsupportedError, match="--zzzz is not known; no known name is like it"):
         function("--zzzz")
+
+
+def misspelt(rng, name):
+    """A slip of the fingers, a plural, or a word too few."""
+    place = rng.randrange(1, len(name) - 1)
+    slips = [name[:place] + name[place + 1 :], name[:place] + name[place] + name[place:], name + "s",
+             name[:place] + rng.choice("aeiorst") + name[place + 1 :],
+             name[:place] + name[place + 1] + name[place] + name[place + 2 :]]  # fmt: skip
+    words = name.split("-")
+    if len(words) > 2:
+        words.pop(rng.randrange(len(words)))
+        slips.append("-".join(words))
+    return rng.choice([slip for slip in slips if slip not in KNOWN] or [name + "ss"])
+
+
+def test_of_sixty_misspelt_flags_the_nearest_is_meant():
+    rng, right = random.Random(0), 0
+    for name in rng.sample(sorted(KNOWN), 60):
+        slip = misspelt(rng, name)
+        with pytest.raises(shoal.UnsupportedError, match=f"--{slip} is not known") as error:
+            layout(f"--{slip} 1")
+        right += str(error.value).endswith(f"; nearest is --{name}")
+    assert right >= 55
+    for short, meant in (("moe-topk", "moe-router-topk"), ("tensor-parallel", "tensor-model-parallel-size"),
+                         ("seq-len", "seq-length"), ("num-moe-experts", "num-experts")):  # fmt: skip
+        with pytest.raises(shoal.UnsupportedError, match=f"; nearest is --{meant}$"):
+            layout(f"--{short} 2")
 
 
 @pytest.mark.parametrize("words, message", [

@@ -23,6 +23,14 @@ GROUPS = {"moe_router_num_groups": 4, "moe_router_group_topk": 2}
 GLU = {"gated_linear_unit": True, "hidden_act": "silu"}
 SHARED = {"moe_shared_expert_intermediate_size": 4}
 
+
+
+def by_number(tokens, params, config):
+    """Token i goes to experts i and i + 1."""
+    shape = (*tokens.shape[:2], 2)
+    return (shoal.iota(shape, 1) + shoal.iota(shape, 2)) % config.num_experts, shoal.full(shape, 0.5)
+
+
 # Of each field, what stands beside it and another value.
 FIELDS = {
     "num_experts": ({}, 4),
@@ -67,6 +75,8 @@ FIELDS = {
     "swiglu_limit": (GLU, 7.0),
     "swiglu_alpha": ({**GLU, "swiglu_limit": 7.0}, 1.0),
     "add_bias_linear": ({}, True),
+    "router": ({}, by_number),
+    "router_shapes": ({"router": by_number}, lambda config, model: {}),
     "moe_shared_expert_intermediate_size": ({}, 4),
     "moe_shared_expert_gate": (SHARED, True),
     "use_residual": ({}, True),
@@ -103,6 +113,7 @@ SINKHORN = {"router_type": "sinkhorn", **NO_LOSS}
 HASHED = {"router_type": "hash", **NO_LOSS}
 CHOOSING = {"router_type": "expert_choice", **NO_LOSS, **DROPS}
 ONE = {"moe_router_topk": 1, **PRE}
+OWN = {"router": by_number}
 
 # The fields that each error names, the first where one is wrong alone.
 WRONG = [
@@ -165,6 +176,14 @@ WRONG = [
     ({**CHOOSING, "is_postscore": False}, "is_postscore=False with router_type='expert_choice'"),
     ({"gated_linear_unit": True, "swiglu_limit": 7.0}, "swiglu_limit=7.0 with hidden_act='gelu'"),
     ({"swiglu_alpha": 1.0}, "swiglu_alpha=1.0 with swiglu_limit=None"),
+    ({**OWN, "router_type": "cosine"}, "router_type='cosine' with router=<function by_number"),
+    ({"router_shapes": by_number}, "with router=None: there is no such function"),
+    ({**OWN, "moe_router_force_load_balancing": True}, "moe_router_force_load_balancing=True with router=<function"),
+    ({**OWN, "moe_input_jitter_eps": 0.1}, "moe_input_jitter_eps=0.1 with router=<function"),
+    ({**OWN, "gate_noise": 1.0}, "gate_noise=1.0 with router=<function"),
+    ({**OWN, "noisy_gate_policy": "RSample"}, "noisy_gate_policy='RSample' with router=<function"),
+    ({**OWN, "second_policy": "random"}, "second_policy='random' with router=<function"),
+    ({**OWN, "moe_router_enable_expert_bias": True}, "True with router=<function"),
     ({"router_type": "topp"}, "router_type='topp' is not one of ['topk'"),
     ({"moe_group_size": 0}, "moe_group_size=0 is not a positive integer"),
     ({"moe_router_load_balancing_type": "aux"}, "='aux' is not one of ['aux_loss'"),

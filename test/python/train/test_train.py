@@ -98,13 +98,16 @@ def test_signals_save_and_end(whole, tmp_path, command, number):
     script = [sys.executable, str(SUPPORT / "train_programs.py"), str(tmp_path)]
     environment = mpi_environment() | {"PYTHONPATH": os.pathsep.join(PATHS)}
     process = subprocess.Popen(
-        [*command, *script, "100000", "0.05"], env=environment, stdout=subprocess.PIPE, text=True
+        [*command, *script, "100000", "0.05"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout.readline().startswith("step ")
     process.send_signal(number)
-    process.communicate(timeout=30)
-    assert process.returncode == 0
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
     done = lines_of(tmp_path)[-1]["step"]
+    name = signal.Signals(number).name
+    assert said.count(f"shoal: {name}: stopping behind this step; again to end now\n") == 1
+    assert said.count(f"shoal: {name}: stopped behind step {done} of 100000; its state: save= was called with it\n") == 1
     reached = train.load(tmp_path / "state.npz", programs.start(programs.optimizer()))
     assert int(reached.step) == done < 24
     programs.run(tmp_path, 24)
