@@ -93,8 +93,10 @@ static Decoding decodingFor(std::string_view descr, ElementType type) {
                    (descr == "<f1" && type == ElementType::F8E5M2)
                ? Decoding::Copy
                : Decoding::None;
-  case ElementType::I8:
-    return descr == "|i1" || descr == "<i1" ? Decoding::Copy : Decoding::None;
+  case ElementType::I8: // Those of ml_dtypes that are codes have '<V1'.
+    return descr == "|i1" || descr == "<i1" || descr == "|V1" || descr == "<V1"
+               ? Decoding::Copy
+               : Decoding::None;
   case ElementType::I1:
     return descr == "|b1" || descr == "<b1" ? Decoding::Bool : Decoding::None;
   default:

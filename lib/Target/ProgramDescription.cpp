@@ -5,6 +5,7 @@
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/CodedArrays.h"
 #include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/HostCallOps.h"
@@ -100,6 +101,8 @@ static FailureOr<TensorDescription> describe(func::FuncOp func, Type type,
   tensor.sharding = attrs.getAs<ShardingAttr>(kShardingAttr);
   tensor.isUnsigned = attrs.contains(kUnsignedAttr);
   tensor.isComplex = attrs.contains(kComplexAttr);
+  if (auto codes = attrs.getAs<StringAttr>(kCodesAttr))
+    tensor.codes = codes.str();
   auto global = attrs.getAs<TypeAttr>(kGlobalTypeAttr);
   tensor.globalType = tensor.localType;
   if (global)
@@ -286,6 +289,8 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
       {"sharding", sharding}};
   if (tensor.isComplex)
     object["complex"] = true;
+  if (!tensor.codes.empty())
+    object["codes"] = tensor.codes;
   if (tensor.isDonated)
     object["donated"] = true;
   if (tensor.donor >= 0)

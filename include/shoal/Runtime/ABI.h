@@ -83,7 +83,8 @@ enum shoal_rt_type {
  * "offset" lies there in the shared memory of all such, of "shared_bytes".
  * Where pairs along the last dimension are numbers that are complex to the
  * caller there is "complex": true; files of such a tensor are NumPy's of
- * complex numbers. "products" are the calls of einsum and ragged_einsum with
+ * complex numbers. Where bytes are codes of elements of another type there is
+ * "codes": its name. "products" are the calls of einsum and ragged_einsum with
  * their descriptors, for --describe. A host call without a number prints.
  * "checks" is how many calls of shoal_rt_check the program has.
  * device_ids null: position i of the mesh (row-major over its axes) is rank i;

@@ -30,6 +30,8 @@ struct TensorDescription {
   bool isUnsigned = false;
   /// The caller sees pairs of its floats as complex numbers.
   bool isComplex = false;
+  /// What its bytes are codes of to the caller; "" where they are none.
+  std::string codes;
   /// Of an input: the program may write over it.
   bool isDonated = false;
   /// Of an output: the number of the input in whose memory it is made, or -1.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Union
 
 from shoal.errors import ShoalError
-from shoal.executable.dtypes import is_element
+from shoal.executable.dtypes import is_code, is_element
 from shoal.executable.options import CompileOptions
 
 # A type; a list of one form, which its members have; a dict of forms, whose keys
@@ -138,6 +138,9 @@ def _check_shapes(tensor: Mapping[str, Any], place: str) -> None:
         raise ShoalError(
             f"{place}: shape {tensor['shape']}, but local_shape {tensor['local_shape']}"
         )
+    if "codes" in tensor:
+        _check(tensor["codes"], is_code, f"{place}.codes")
+        _expect(tensor["dtype"] == "i8", tensor["dtype"], f"{place}.dtype")
     if "complex" in tensor:
         _check(tensor["complex"], bool, f"{place}.complex")
         floats = tensor["dtype"] in ("f32", "f64")

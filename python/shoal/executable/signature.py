@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.executable.dtypes import dtype_of
+from shoal.executable.dtypes import dtype_of, dtype_of_code
 from shoal.masks import is_masked
 
 
@@ -73,11 +73,13 @@ class Signature:
 def _parse_tensor(entry: Mapping[str, Any]) -> Tensor:
     is_complex = entry.get("complex", False)
     shape, local_shape = tuple(entry["shape"]), tuple(entry["local_shape"])
+    is_unsigned = entry.get("unsigned", False)
+    dtype = dtype_of(entry["dtype"], is_unsigned, is_complex=is_complex)
     return Tensor(
         entry["name"],
         shape[:-1] if is_complex else shape,
         local_shape[:-1] if is_complex else local_shape,
-        dtype_of(entry["dtype"], entry.get("unsigned", False), is_complex=is_complex),
+        dtype_of_code(entry["codes"]) if "codes" in entry else dtype,
         entry["sharding"],
         entry.get("offset"),
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from shoal.ir import quoted
-from shoal.jax.annotations import is_manual
+from shoal.jax.annotations import is_manual, walk
 from shoal.jax.attributes import dictionaries, string, text_in
 from shoal.jax.locations import unique_names
 from shoal.jax.types import element_of, is_token
@@ -21,6 +21,8 @@ NAME = "shoal.name"
 UNSIGNED = "shoal.unsigned"
 # Those whose last dimension is the two halves of numbers that are complex to who calls.
 COMPLEX = "shoal.complex"
+# Those whose bytes are the codes of elements of few bits to who calls, and of which.
+CODES = "shoal.codes"
 # Arguments that the program may write over, and JAX's words for them: given
 # away, and given for a result, which the compiler finds itself.
 DONATED = "shoal.donated"
@@ -76,6 +78,23 @@ def reachable(functions: dict[str, ir.Operation]) -> list[str]:
     return found
 
 
+def drawing(functions: dict[str, ir.Operation]) -> set[str]:
+    """The functions that draw random numbers, or call one that does."""
+    found = {
+        name for name, op in functions.items() if any(i.name == "stablehlo.rng" for i in walk(op))
+    }
+    grown = len(found) > 0
+    while grown:
+        callers = {
+            name
+            for name, op in functions.items()
+            if name not in found and found.intersection(callees(op))
+        }
+        found |= callers
+        grown = len(callers) > 0
+    return found
+
+
 def argument_attributes(function: ir.Operation) -> dict[int, Attributes]:
     """Names, from JAX's locations, signs and donations of the entry's arguments, by their places.
 
@@ -93,8 +112,8 @@ def argument_attributes(function: ir.Operation) -> dict[int, Attributes]:
     for place, given in enumerate(dictionaries(function, "arg_attrs")):
         if place in ports and any(name in given for name in DONATIONS):
             ports[place][DONATED] = None
-        if place in ports and COMPLEX in given:
-            ports[place][COMPLEX] = None
+        if place in ports:
+            ports[place].update(_marks(given))
     return ports
 
 
@@ -111,9 +130,15 @@ def result_attributes(function: ir.Operation) -> dict[int, Attributes]:
     ]
     ports = _ports(paths, "result", types, places)
     for place, attributes in enumerate(given):
-        if place in ports and COMPLEX in attributes:
-            ports[place][COMPLEX] = None
+        if place in ports:
+            ports[place].update(_marks(attributes))
     return ports
+
+
+def _marks(given: ir.DictAttr) -> Attributes:
+    """What rewriting has said of an argument or result, to be said to its caller."""
+    marks: Attributes = {COMPLEX: None} if COMPLEX in given else {}
+    return marks | ({CODES: quoted(text_in(given, CODES))} if CODES in given else {})
 
 
 def _places_of_values(types: Sequence[ir.Type]) -> list[int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.ir import Value
+from shoal.ir import TensorType, Value
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.types import with_element
 
@@ -59,6 +59,19 @@ class Words:
         if isinstance(right, int):
             right = self.arith.constant(left.type, right)
         return self.arith.op(name, [left, self.arith.broadcast(right, left.type)])
+
+
+def numbers(words: Words, first: Value, shape: tuple[int, ...]) -> Value:
+    """The number of each element in row-major order, counted from the first one's, as i64."""
+    arith, type = words.arith, TensorType(shape, "i64")
+    number, stride = arith.broadcast(first, type), 1
+    for dim in reversed(range(len(shape))):
+        if shape[dim] > 1:
+            place = arith.op("shoal.iota", [], type, {"dim": f"{dim} : i64"})
+            step = arith.op("arith.muli", [place, arith.constant(type, stride)])
+            number = words.add(number, step)
+        stride *= shape[dim]
+    return number
 
 
 def threefry(words: Words, counter: Sequence[Value], key: Sequence[Value]) -> list[Value]:

@@ -23,7 +23,7 @@ from shoal.jax.halves import Rewritten
 from shoal.jax.locations import joined, name_of, place_of, readable, spelled
 from shoal.jax.open_regions import OpenRegion, open_regions
 from shoal.jax.refusals import Unsupported, described
-from shoal.jax.registry import find_importer, op_name
+from shoal.jax.registry import find_importer, op_name, reason_of
 from shoal.jax.shardings import ShardingImporter
 from shoal.jax.types import ScalarType, UnsupportedTypeError, is_token, tensor_type, tensors_in
 from shoal.mesh import Mesh
@@ -37,6 +37,9 @@ class Importer:
     arith: arithmetic on values, written by the builder.
     values: what StableHLO's values have become; tokens become nothing.
     callbacks: of the host, where their functions are known.
+    draws: how many ops have drawn random numbers of their own so far.
+    drawing: the functions that draw some.
+    callers: the ops whose functions or bodies are written where these stand, from outside to inside.
     """
 
     def __init__(
@@ -60,10 +63,13 @@ class Importer:
             for op in module.body.operations
             if op.operation.name == "func.func"
         }
+        self.drawing = functions.drawing(self.functions)
         # Regions for one device whose body was inlined, by what their first exit gives, and
         # what the others give, once they are written.
         self.open_regions: dict[ir.Value, OpenRegion] = {}
         self.written_exits: set[ir.Value] = set()
+        self.draws = 0
+        self.callers: list[ir.Operation] = []
         # Modules whose values are in `values`.
         self.kept_modules: list[ir.Module] = [module]
         self._problems: dict[str, None] = dict.fromkeys(rewritten.problems)
@@ -153,10 +159,12 @@ class Importer:
         """As `inline`, of what an op calls or holds: names in it are relative to the op's."""
         outer = self._around
         self._around = joined(outer, name_of(op.location))
+        self.callers.append(op)
         try:
             return self.inline(block, arguments)
         finally:
             self._around = outer
+            self.callers.pop()
 
     def inline_module(
         self, op: ir.Operation, module: ir.Module, arguments: Sequence[Any] | None = None
@@ -275,7 +283,7 @@ class Importer:
             if importer is None:
                 for result in without_tokens(op.results):
                     _check_type(result.type)
-                raise Unsupported("")
+                raise Unsupported(reason_of(op))
             results = importer(self, op)
             results = list(results) if isinstance(results, (list, tuple)) else [results]
             made = self._constrained(op, results)

@@ -19,6 +19,16 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def known_op(value: ir.Value) -> ir.Operation | None:
+    """The stablehlo.constant that the value is, or that has one number, which is spread."""
+    op = first = defining_op(value)
+    while op is not None and op.name in _SPREADS:
+        op = defining_op(op.operands[0])
+    if op is None or op.name != "stablehlo.constant":
+        return None
+    return op if op == first or op.attributes["value"].is_splat else None
+
+
 def known_splat(value: ir.Value) -> float | int | bool | None:
     """The number that all elements have, if the program says it."""
     op = defining_op(value)

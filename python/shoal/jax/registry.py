@@ -7,7 +7,9 @@ An importer gets the `Importer` and the op and returns the op's results as
 values of the Shoal program: a list, or a single value for a single result.
 
 What an importer was written for are real numbers. It says with its name how the op is one of
-complex numbers, `of_complex`; `shoal.jax.halves` makes it that before anything is imported.
+complex numbers, `of_complex`; `shoal.jax.halves` makes it that before anything is imported. Whether
+the op `moves` elements and computes none says how it is one of elements that programs have as their
+codes alone, as `shoal.jax.codes` has it.
 """
 
 from __future__ import annotations
@@ -40,10 +42,12 @@ class OfComplex(enum.Flag):
 
 _importers: dict[str, OpImporter] = {}
 _of_complex: dict[str, OfComplex] = {}
+_moves: set[str] = set()
+_reasons: dict[str, str] = {}
 
 
 def imports(
-    *names: str, of_complex: OfComplex = OfComplex(0)
+    *names: str, of_complex: OfComplex = OfComplex(0), moves: bool = False
 ) -> Callable[[OpImporter], OpImporter]:
     """Enters the decorated function as the importer of these ops."""
 
@@ -53,9 +57,26 @@ def imports(
                 raise AssertionError(f"{name} has two importers")
             _importers[name] = function
             _of_complex[name] = of_complex
+            if moves:
+                _moves.add(name)
         return function
 
     return enter
+
+
+def refuses(*names: str, reason: str) -> None:
+    """Enters why there is no importer of these ops."""
+    _reasons.update(dict.fromkeys(names, reason))
+
+
+def reason_of(op: ir.Operation) -> str:
+    """Why an op without an importer has none; "" where nothing is known of it."""
+    return _reasons.get(op_name(op), "")
+
+
+def refused() -> list[str]:
+    """The names of the ops that are refused for a reason of their own, sorted."""
+    return sorted(_reasons)
 
 
 def op_name(op: ir.Operation) -> str:
@@ -73,6 +94,11 @@ def find_importer(op: ir.Operation) -> OpImporter | None:
 def of_complex(op: ir.Operation) -> OfComplex:
     """How the op's importer says it is one of complex numbers; nothing where it is none."""
     return _of_complex.get(op_name(op), OfComplex(0))
+
+
+def moves(op: ir.Operation) -> bool:
+    """Whether the op gives elements of its operands as they are, whatever they mean."""
+    return op_name(op) in _moves
 
 
 def names() -> list[str]:

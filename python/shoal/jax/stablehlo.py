@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import shoal.jax.ops  # enters the importers of ops
-from shoal.jax import halves, registry
+from shoal.jax import codes, halves, registry
 from shoal.jax.callbacks import Callbacks
 from shoal.jax.importer import Importer
 from shoal.jax.parse import parse
+from shoal.jax.static_shapes import with_static_shapes
 from shoal.mesh import Mesh
 from shoal.mesh_sharding import MeshSharding
 
@@ -52,7 +53,9 @@ def import_program(
     """
     parsed = parse(program)
     with parsed.context:
-        importer = Importer(halves.without_complex(parsed), mesh, callbacks, inputs, outputs)
+        static = with_static_shapes(parsed)
+        rewritten = codes.without_codes(halves.without_complex(static))
+        importer = Importer(rewritten, mesh, callbacks, inputs, outputs)
         text = importer.run()
         first = importer.shardings.first
         return ImportedProgram(text, first and first.size)

@@ -68,9 +68,6 @@ def tensor_type(type: ir.Type) -> TensorType:
     if not type.has_static_shape:
         raise UnsupportedTypeError(f"{type} has no static shape")
     element = re.sub(r"^ui", "i", element_of(type))
-    if element.startswith("f8") and element not in FLOATS8:
-        known = " and ".join(FLOATS8)
-        raise UnsupportedTypeError(f"elements of {element} in {type}; of 8 bits there are {known}")
     if element not in FLOATS and element not in _INTEGERS:
         raise UnsupportedTypeError(f"elements of {element_of(type)} in {type}")
     return TensorType(tuple(type.shape), element)

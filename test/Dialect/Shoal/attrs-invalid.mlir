@@ -182,6 +182,21 @@ func.func private @unsigned_floats(tensor<4xf32> {shoal.unsigned})
 
 // -----
 
+// expected-error@+1 {{argument 0: expected shoal.codes to name a type of 8 bits or fewer that programs have no elements of, on i8, but it is "i4" on 'tensor<4xi16>'}}
+func.func private @codes_of_two_bytes(tensor<4xi16> {shoal.codes = "i4"})
+
+// -----
+
+// expected-error@+1 {{result 0: expected shoal.codes to name a type of 8 bits or fewer that programs have no elements of, on i8, but it is "f32" on 'tensor<4xi8>'}}
+func.func private @codes_of_a_type_of_programs() -> (tensor<4xi8> {shoal.codes = "f32"})
+
+// -----
+
+// expected-error@+1 {{argument 0: expected shoal.codes to name a type of 8 bits or fewer that programs have no elements of, on i8, but it is unit on 'tensor<4xi8>'}}
+func.func private @codes_of_nothing(tensor<4xi8> {shoal.codes})
+
+// -----
+
 // expected-error@+1 {{argument 0: expected shoal.complex to be a unit attribute, on f32 or f64 with a last dimension of 2, but it is on 'tensor<2x4xf32>'}}
 func.func private @complex_without_halves(tensor<2x4xf32> {shoal.complex})
 

@@ -158,7 +158,7 @@ def scalars_and_arrays_of_NumPy(jit):
 @usage
 def other_types(jit):
     f = jit(lambda x: -x)
-    types = (np.uint8, np.int16, jnp.bfloat16, np.float16, np.complex64)
+    types = (np.uint8, np.int16, jnp.bfloat16, np.float16, np.complex64, jnp.int4, jnp.float8_e3m4)
     return [f(X.astype(dtype)) for dtype in types], jit(jnp.logical_not)(X > 3)
 
 
@@ -335,11 +335,6 @@ ERRORS = {
         UnsupportedError,
         r"test_jax_jit_usages.py:\d+.*geqrf",
         lambda: jit(jnp.linalg.qr)(np.eye(4, dtype=np.float32)),
-    ),
-    "a type without counterpart": (
-        UnsupportedError,
-        "elements of i4",
-        lambda: doubled()(jnp.ones(3, jnp.int4)),
     ),
     "no mesh": (
         TraceError,

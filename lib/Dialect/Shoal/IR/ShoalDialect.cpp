@@ -7,6 +7,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "shoal/Dialect/Shoal/IR/AllOps.h"
+#include "shoal/Dialect/Shoal/IR/CodedArrays.h"
 #include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
@@ -109,6 +110,26 @@ static LogicalResult verifyComplex(Operation *op, Type type, StringRef kind,
   return success();
 }
 
+/// What the bytes of programs may be codes of, as StableHLO calls it.
+static bool isCoded(StringRef element) {
+  return llvm::is_contained({"i2", "i4", "ui2", "ui4", "f4E2M1FN", "f6E2M3FN",
+                             "f6E3M2FN", "f8E3M4", "f8E4M3", "f8E4M3B11FNUZ",
+                             "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E8M0FNU"},
+                            element);
+}
+
+/// `shoal.codes` of value `index` of this type.
+static LogicalResult verifyCodes(Operation *op, Type type, StringRef kind,
+                                 unsigned index, Attribute value) {
+  auto name = dyn_cast<StringAttr>(value);
+  if (name && isCoded(name) && getElementTypeOrSelf(type).isInteger(8))
+    return success();
+  return op->emitError() << kind << ' ' << index << ": expected " << kCodesAttr
+                         << " to name a type of 8 bits or fewer that programs "
+                            "have no elements of, on i8, but it is "
+                         << value << " on " << type;
+}
+
 /// An attribute of argument or result `index` of `op`, as `kind` says.
 static LogicalResult verifyValueAttribute(Operation *op, Type type,
                                           StringRef kind, unsigned index,
@@ -131,6 +152,8 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
     return fail() << "expected " << kUnsignedAttr
                   << " to be a unit attribute, on integers";
   }
+  if (attribute.getName() == kCodesAttr)
+    return verifyCodes(op, type, kind, index, attribute.getValue());
   if (attribute.getName() == kComplexAttr)
     return verifyComplex(op, type, kind, index, attribute.getValue(), all);
   if (attribute.getName() == kDonatedAttr) {

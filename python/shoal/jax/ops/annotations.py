@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
-from shoal.jax import gspmd
+from shoal.jax import gspmd, shardy
 from shoal.jax.annotations import GSPMD, unspecified_dims
 from shoal.jax.attributes import string
 from shoal.jax.importer import Importer
@@ -37,7 +38,7 @@ def mesh(importer: Importer, op: ir.Operation) -> list[Value]:
     return []
 
 
-@imports("sdy.sharding_constraint", "sdy.reshard", of_complex=OfComplex.EACH)
+@imports("sdy.sharding_constraint", "sdy.reshard", of_complex=OfComplex.EACH, moves=True)
 def sharding_constraint(importer: Importer, op: ir.Operation) -> Value:
     value = importer.operands(op)[0]
     if importer.in_combiner:
@@ -55,6 +56,7 @@ def sharding_constraint(importer: Importer, op: ir.Operation) -> Value:
     "sdy.sharded_to_unreduced",
     "sdy.replicated_to_unreduced",
     of_complex=OfComplex.EACH,
+    moves=True,
 )
 def change_of_sharding(importer: Importer, op: ir.Operation) -> Value:
     """On whole tensors these are the identity: values that end in another sharding."""
@@ -66,19 +68,36 @@ def change_of_sharding(importer: Importer, op: ir.Operation) -> Value:
     "sdy.data_flow_edge",
     "sdy.func_data_flow_edge",
     of_complex=OfComplex.EACH,
+    moves=True,
 )
 def identity(importer: Importer, op: ir.Operation) -> Value:
     """These steer Shardy's propagation and say nothing of values."""
     return importer.operands(op)[0]
 
 
-@imports("sdy.sharding_group", of_complex=OfComplex.EACH)
+@imports("sdy.named_computation", of_complex=OfComplex.BOTH, moves=True)
+def named_computation(importer: Importer, op: ir.Operation) -> list[Value]:
+    """What its body computes; its shardings are those of edges into and out of it."""
+    sides = {}
+    for side, values in (("in_shardings", op.operands), ("out_shardings", op.results)):
+        found = shardy.per_value(op.attributes[side]) if side in op.attributes else []
+        sides[side] = [*found] or [None] * len(values)
+    operands = map(partial(_edge, importer), importer.operands(op), sides["in_shardings"])
+    made = importer.inline_at(op, op.regions[0].blocks[0], list(operands))
+    return list(map(partial(_edge, importer), made, sides["out_shardings"]))
+
+
+def _edge(importer: Importer, value: Value, sharding: ir.Attribute | None) -> Value:
+    return value if sharding is None else constrained_by(importer, value, sharding)
+
+
+@imports("sdy.sharding_group", of_complex=OfComplex.EACH, moves=True)
 def sharding_group(importer: Importer, op: ir.Operation) -> list[Value]:
     """Which values Shardy is to shard alike: a wish that no result depends on."""
     return []
 
 
-@imports("stablehlo.custom_call @Sharding", of_complex=OfComplex.EACH)
+@imports("stablehlo.custom_call @Sharding", of_complex=OfComplex.EACH, moves=True)
 def gspmd_constraint(importer: Importer, op: ir.Operation) -> Value | list[Any]:
     value = importer.operands(op)[0]
     if importer.in_combiner or not isinstance(value, Value) or GSPMD not in op.attributes:

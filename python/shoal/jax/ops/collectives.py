@@ -18,7 +18,7 @@ from shoal.jax.ops.manual import axes_attribute
 from shoal.jax.reducers import AS_LOGIC, KINDS, SUMS
 from shoal.jax.refusals import Unsupported
 from shoal.jax.registry import OfComplex, imports
-from shoal.jax.types import is_unsigned
+from shoal.jax.types import is_bool, is_float, is_unsigned
 from shoal.mesh import Axis
 
 
@@ -175,7 +175,40 @@ def reduce_scatter(importer: Importer, op: ir.Operation) -> list[Value]:
     return _each_operand(importer, op, emit)
 
 
-@imports("stablehlo.all_gather", of_complex=OfComplex.EACH)
+@imports("stablehlo.collective_broadcast", of_complex=OfComplex.EACH, moves=True)
+def collective_broadcast(importer: Importer, op: ir.Operation) -> list[Value]:
+    """What the first device of each group has: the others' bits are 0, and all are joined."""
+    groups = np.asarray(ir.DenseElementsAttr(op.attributes["replica_groups"]))
+
+    def emit(value, type, axes, operand):
+        arith, frame = importer.arith, frame_of(importer)
+        first = {frame.index(axes, int(group[0])) for group in groups}
+        if len(first) > 1:
+            raise Unsupported(
+                f"replica_groups {groups.tolist()} begin at different places along {list(axes)}"
+            )
+        index = axis_index(importer, frame, axes)
+        is_first = arith.compare_to("eq", index, first.pop())
+        data = value if is_bool(type) or not is_float(type) else arith.as_bits(value)
+        own = arith.select(is_first, data, arith.constant(data.type, 0))
+        attributes = {
+            "kind": KINDS["or"], "mesh": f"@{frame.mesh.name}", "axes": axes_attribute(axes)
+        }
+        joined = arith.op("spmd.all_reduce", [own], data.type, attributes)
+        return arith.bitcast(joined, type.element)
+
+    return _each_operand(importer, op, emit, ordered=False)
+
+
+@imports("stablehlo.cross-replica-sum", of_complex=OfComplex.EACH)
+def cross_replica_sum(importer: Importer, op: ir.Operation) -> list[Value]:
+    """There is one replica."""
+    if np.asarray(ir.DenseElementsAttr(op.attributes["replica_groups"])).size > 1:
+        raise Unsupported("groups of replicas")
+    return importer.operands(op)
+
+
+@imports("stablehlo.all_gather", of_complex=OfComplex.EACH, moves=True)
 def all_gather(importer: Importer, op: ir.Operation) -> list[Value]:
     dim, mesh = integer(op, "all_gather_dim"), f"@{frame_of(importer).mesh.name}"
 
@@ -186,7 +219,7 @@ def all_gather(importer: Importer, op: ir.Operation) -> list[Value]:
     return _each_operand(importer, op, emit)
 
 
-@imports("stablehlo.all_to_all", of_complex=OfComplex.EACH)
+@imports("stablehlo.all_to_all", of_complex=OfComplex.EACH, moves=True)
 def all_to_all(importer: Importer, op: ir.Operation) -> list[Value]:
     split, concat = integer(op, "split_dimension"), integer(op, "concat_dimension")
 
@@ -217,7 +250,7 @@ def _exchanged(importer: Importer, value, type, axes, split: int, concat: int) -
     return importer.emit("shoal.reshape", [blocks], type)[0]
 
 
-@imports("stablehlo.custom_call @ragged_all_to_all")
+@imports("stablehlo.custom_call @ragged_all_to_all", moves=True)
 def ragged_all_to_all(importer: Importer, op: ir.Operation) -> Value:
     """Slices for a group of one device, too, which is one along no axes."""
     config = op.attributes["backend_config"]
@@ -237,7 +270,7 @@ def ragged_all_to_all(importer: Importer, op: ir.Operation) -> Value:
     return importer.emit("spmd.ragged_all_to_all", operands, output.type, attributes)[0]
 
 
-@imports("stablehlo.collective_permute", of_complex=OfComplex.EACH)
+@imports("stablehlo.collective_permute", of_complex=OfComplex.EACH, moves=True)
 def collective_permute(importer: Importer, op: ir.Operation) -> Value:
     """Shifts along axes; who gets nothing has zeros."""
     frame = frame_of(importer)

@@ -28,28 +28,31 @@ def _body(importer: Importer, callee: str) -> ir.Block:
 
 
 def call_function(importer: Importer, op: ir.Operation, callee: str) -> list[Value]:
-    """A call; in combiners and manual regions, which have none, what the function computes."""
+    """A call; in combiners and manual regions, which have none, what the function computes.
+
+    So of a function that draws random numbers: each of its calls gets others.
+    """
     block = _body(importer, callee)
     if not importer.in_combiner and (exits := exits_of(op)):
         return manual_call(importer, op, block, exits)
-    if not importer.can_call:
+    if not importer.can_call or callee in importer.drawing:
         return importer.inline_at(op, block, importer.operands(op))
     attributes = {"callee": f"@{json.dumps(callee)}"}
     return importer.emit("func.call", importer.operands(op), importer.result_types(op), attributes)
 
 
-@imports("func.call", of_complex=OfComplex.BOTH)
+@imports("func.call", of_complex=OfComplex.BOTH, moves=True)
 def call(importer: Importer, op: ir.Operation) -> list[Value]:
     return call_function(importer, op, string(op, "callee"))
 
 
-@imports("stablehlo.composite", of_complex=OfComplex.BOTH)
+@imports("stablehlo.composite", of_complex=OfComplex.BOTH, moves=True)
 def composite(importer: Importer, op: ir.Operation) -> list[Value]:
     """What its decomposition says."""
     return call_function(importer, op, string(op, "decomposition"))
 
 
-@imports("stablehlo.while", of_complex=OfComplex.BOTH)
+@imports("stablehlo.while", of_complex=OfComplex.BOTH, moves=True)
 def while_(importer: Importer, op: ir.Operation) -> list[Value]:
     regions = [importer.region(region.blocks[0]) for region in op.regions]
     return importer.emit(
@@ -57,7 +60,7 @@ def while_(importer: Importer, op: ir.Operation) -> list[Value]:
     )
 
 
-@imports("stablehlo.case", "stablehlo.if", of_complex=OfComplex.BOTH)
+@imports("stablehlo.case", "stablehlo.if", of_complex=OfComplex.BOTH, moves=True)
 def branches(importer: Importer, op: ir.Operation) -> list[Value]:
     regions = [importer.region(region.blocks[0]) for region in op.regions]
     return importer.emit(
@@ -65,7 +68,7 @@ def branches(importer: Importer, op: ir.Operation) -> list[Value]:
     )
 
 
-@imports("stablehlo.optimization_barrier", of_complex=OfComplex.BOTH)
+@imports("stablehlo.optimization_barrier", of_complex=OfComplex.BOTH, moves=True)
 def optimization_barrier(importer: Importer, op: ir.Operation) -> list[Value]:
     if not op.results:
         return []

@@ -25,13 +25,14 @@ _DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float
     f"{_CALL}annotate_device_placement",
     f"{_CALL}LayoutConstraint",
     of_complex=OfComplex.EACH,
+    moves=True,
 )
 def identity(importer: Importer, op: ir.Operation) -> list[Value]:
     """Where a tensor is kept, or how, does not change it."""
     return importer.operands(op)
 
 
-@imports(f"{_CALL}{STOP_GRADIENT}", of_complex=OfComplex.EACH)
+@imports(f"{_CALL}{STOP_GRADIENT}", of_complex=OfComplex.EACH, moves=True)
 def stop_gradient(importer: Importer, op: ir.Operation) -> list[Value]:
     operand = importer.operands(op)[0]
     return importer.emit("shoal.stop_gradient", [operand], operand.type)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from shoal.ir import Value
+from shoal.ir import Value, i64s
+from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import case, integer
 from shoal.jax.derivatives import call_with_slope, has_slope
 from shoal.jax.expansions import expansion_of
@@ -20,7 +21,7 @@ from shoal.jax.literals import spelled
 from shoal.jax.precision import reduced
 from shoal.jax.refusals import Unsupported
 from shoal.jax.registry import OfComplex, imports, op_name
-from shoal.jax.types import ScalarType, bits, is_bool, is_float, is_unsigned
+from shoal.jax.types import ScalarType, bits, is_bool, is_float, is_unsigned, with_shape
 
 # The same for all kinds of elements that StableHLO allows.
 _FLOAT_OPS = {
@@ -78,7 +79,7 @@ _BY_KIND = {
 _FLOATS = {"EQ": "oeq", "NE": "une", "GE": "oge", "GT": "ogt", "LE": "ole", "LT": "olt"}
 
 _EXPANDED = (
-    "asin_acos_kernel",
+    "_asin_acos_kernel",
     "bessel_i1e",
     "digamma",
     "erf_inv",
@@ -89,6 +90,25 @@ _EXPANDED = (
     "zeta",
     "constant",
     "constant_like",
+    "broadcast_add",
+    "broadcast_and",
+    "broadcast_atan2",
+    "broadcast_compare",
+    "broadcast_divide",
+    "broadcast_maximum",
+    "broadcast_minimum",
+    "broadcast_multiply",
+    "broadcast_next_after",
+    "broadcast_or",
+    "broadcast_polygamma",
+    "broadcast_power",
+    "broadcast_remainder",
+    "broadcast_shift_left",
+    "broadcast_shift_right_arithmetic",
+    "broadcast_shift_right_logical",
+    "broadcast_subtract",
+    "broadcast_xor",
+    "broadcast_zeta",
 )
 
 
@@ -281,9 +301,31 @@ def _signed(direction: str) -> str:
     return direction.lower() if direction in ("EQ", "NE") else f"s{direction.lower()}"
 
 
-@imports("stablehlo.select", of_complex=OfComplex.EACH)
+@imports("stablehlo.select", of_complex=OfComplex.EACH, moves=True)
 def select(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.select(*importer.operands(op))
+
+
+@imports("chlo.broadcast_select", of_complex=OfComplex.EACH, moves=True)
+def broadcast_select(importer: Importer, op: ir.Operation) -> Value:
+    """Of operands that are spread along the dimensions that they lack, the first ones."""
+    shape = importer.type(op.results[0]).shape
+    operands = (_spread(importer.arith, value, shape) for value in importer.operands(op))
+    return importer.arith.select(*operands)
+
+
+def _spread(arith: Arithmetic, value: Value, shape: tuple[int, ...]) -> Value:
+    """Along dimensions that it lacks, or has with a size of 1."""
+    own = value.type.shape
+    if own == shape:
+        return value
+    lacking = len(shape) - len(own)
+    dims = [d + lacking for d, size in enumerate(own) if size == shape[d + lacking]]
+    kept = with_shape(value.type, [shape[d] for d in dims])
+    value = value if kept == value.type else arith.op("shoal.reshape", [value], kept)
+    return arith.op(
+        "shoal.broadcast_in_dim", [value], with_shape(value.type, shape), {"dims": i64s(dims)}
+    )
 
 
 @imports("stablehlo.clamp")

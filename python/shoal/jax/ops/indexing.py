@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import jax
+from jax import lax
 from jaxlib.mlir import ir
 
+from shoal.executable.dtypes import dtype_of
 from shoal.ir import Value, i64s
 from shoal.jax.arithmetic import Arithmetic
-from shoal.jax.attributes import field, integers
+from shoal.jax.attributes import field, integer, integers
 from shoal.jax.expressions import Tree, argument, is_binary, region_trees
 from shoal.jax.importer import Importer
 from shoal.jax.index_batches import GATHER, SCATTER, indices_of
@@ -16,6 +21,7 @@ from shoal.jax.reducers import KINDS, SUMS, tree_kind, unsigned_tree_extremum
 from shoal.jax.refusals import Unsupported
 from shoal.jax.registry import OfComplex, imports
 from shoal.jax.scatter_windows import drop_partial_windows
+from shoal.jax.triangles import lowered
 from shoal.jax.types import is_float, is_unsigned
 from shoal.jax.whole_windows import leave_out_whole_dims
 
@@ -33,7 +39,7 @@ def _starts(importer: Importer, op: ir.Operation, first: int) -> list[Value]:
     ]
 
 
-@imports("stablehlo.dynamic_slice", of_complex=OfComplex.EACH)
+@imports("stablehlo.dynamic_slice", of_complex=OfComplex.EACH, moves=True)
 def dynamic_slice(importer: Importer, op: ir.Operation) -> Value:
     operands = [importer.operands(op)[0], *_starts(importer, op, 1)]
     if len(operands) == 1:
@@ -42,7 +48,7 @@ def dynamic_slice(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op("shoal.dynamic_slice", operands, importer.type(op.results[0]), sizes)
 
 
-@imports("stablehlo.dynamic_update_slice", of_complex=OfComplex.EACH)
+@imports("stablehlo.dynamic_update_slice", of_complex=OfComplex.EACH, moves=True)
 def dynamic_update_slice(importer: Importer, op: ir.Operation) -> Value:
     value, update, *_ = importer.operands(op)
     if not value.type.shape:
@@ -51,7 +57,7 @@ def dynamic_update_slice(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op("shoal.dynamic_update_slice", operands, value.type)
 
 
-@imports("stablehlo.gather", of_complex=OfComplex.EACH)
+@imports("stablehlo.gather", of_complex=OfComplex.EACH, moves=True)
 def gather(importer: Importer, op: ir.Operation) -> Value:
     _check_indices(op, 1)
     indices, sizes = indices_of(importer, op, 1, GATHER), integers(op, "slice_sizes")
@@ -67,6 +73,32 @@ def gather(importer: Importer, op: ir.Operation) -> Value:
     }
     operands = [importer.operands(op)[0], indices.value]
     return importer.arith.op("shoal.gather", operands, importer.type(op.results[0]), attributes)
+
+
+def _selected(array: jax.Array, index: jax.Array, *, dim: int, batch: int) -> jax.Array:
+    """Rows of dimension `dim`, of each batch along the first `batch` dimensions."""
+    shape = list(array.shape)
+    behind = index.ndim - batch
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(*range(batch, dim), *range(dim + behind, array.ndim - 1 + behind)),
+        collapsed_slice_dims=(dim,),
+        start_index_map=(dim,),
+        operand_batching_dims=tuple(range(batch)),
+        start_indices_batching_dims=tuple(range(batch)),
+    )
+    sizes = [1 if d < batch or d == dim else size for d, size in enumerate(shape)]
+    places = lax.reshape(index, (*index.shape, 1))
+    return lax.gather(array, places, numbers, tuple(sizes), mode="clip")
+
+
+@imports("stablehlo.torch_index_select")
+def torch_index_select(importer: Importer, op: ir.Operation) -> list[Value]:
+    """A gather."""
+    dim, batch = integer(op, "dim"), integer(op, "batch_dims")
+    types = [importer.type(operand) for operand in op.operands]
+    shapes = [(type.shape, dtype_of(type.element, False)) for type in types]
+    rows = partial(_selected, dim=dim, batch=batch)
+    return importer.inline_module(op, lowered(rows, op.context, *shapes))
 
 
 @imports("stablehlo.scatter", of_complex=OfComplex.EACH | OfComplex.BOTH)

@@ -33,7 +33,7 @@ def axes_attribute(axes: Sequence[Axis | str]) -> str:
     return f"#shoal<axes{{{', '.join(map(str, named))}}}>"
 
 
-@imports("sdy.manual_computation", of_complex=OfComplex.BOTH)
+@imports("sdy.manual_computation", of_complex=OfComplex.BOTH, moves=True)
 def manual_computation(importer: Importer, op: ir.Operation) -> list[Value]:
     names = shardy.manual_axes_of(op.attributes["manual_axes"])
     inputs = shardy.per_value(op.attributes["in_shardings"])
@@ -149,7 +149,7 @@ class Shard:
     sharding: Sharding
 
 
-@imports(f"stablehlo.custom_call @{FULL_TO_SHARD}", of_complex=OfComplex.EACH)
+@imports(f"stablehlo.custom_call @{FULL_TO_SHARD}", of_complex=OfComplex.EACH, moves=True)
 def full_to_shard(importer: Importer, op: ir.Operation) -> Shard:
     value = importer.operands(op)[0]
     return Shard(value, string(op, GSPMD), _sharding_of_operand(importer, op))
@@ -173,7 +173,7 @@ def _sharding_of(importer: Importer, op: ir.Operation, value: ir.Value) -> Shard
     return sharding
 
 
-@imports(f"stablehlo.custom_call @{SHARD_TO_FULL}", of_complex=OfComplex.EACH)
+@imports(f"stablehlo.custom_call @{SHARD_TO_FULL}", of_complex=OfComplex.EACH, moves=True)
 def shard_to_full(importer: Importer, op: ir.Operation) -> Value:
     """The region's result, which is whole already, or a value within a region."""
     region = importer.open_regions.get(op.results[0])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -26,6 +27,8 @@ def sort(importer: Importer, op: ir.Operation) -> list[Value]:
     if keys is None:
         raise Unsupported("its comparator is not an order by one or several of the operands")
     values = importer.operands(op)
+    if not keys:  # all elements are equal to it
+        return values
     is_descending = all(key.is_descending for key in keys)
     ordered = _numbers(importer, op, keys, is_descending)
     # Which operand is itself which key.
@@ -55,9 +58,8 @@ def _numbers(
     numbers = []
     for key in keys:
         source = computed_value(block, key) if key.computed else op.operands[key.operand]
-        is_turned = key.is_descending and not is_descending
         value = importer.values[source]
-        numbers.append(_ordered(importer.arith, source.type, key, value, is_turned))
+        numbers.append(_ordered(importer.arith, source.type, key, value, is_descending))
     return numbers
 
 
@@ -66,22 +68,29 @@ def _dimension(op: ir.Operation) -> int:
     return dim if dim >= 0 else dim + len(op.operands[0].type.shape)
 
 
-def _ordered(arith: Arithmetic, type: ir.Type, key: Key, value: Value, is_turned: bool) -> Value:
-    """Numbers in the key's order; the value itself where its own order is that."""
+def _ordered(
+    arith: Arithmetic, type: ir.Type, key: Key, value: Value, is_descending: bool
+) -> Value:
+    """Numbers in the key's order, or in the opposite where all keys are descending; the value
+    itself where its own order is that."""
+    is_turned = key.is_descending and not is_descending
     if is_float(value.type):
-        if not key.is_total and not is_turned:
+        # Unless the comparator says it NaNs are the largest, as they are where nothing is done.
+        is_nan_least = key.has_nan_first not in (None, key.is_descending)
+        if not (key.is_total or is_turned or is_nan_least):
             return value
         if not key.is_total:
-            value = _normal_form(arith, value)
+            value = _normal_form(arith, value, is_nan_least=is_nan_least)
         value = arith.total_order(value)
     elif is_unsigned(type) and not is_bool(value.type):
         value = arith.flip_sign_bit(value)
     return arith.flip(value) if is_turned else value
 
 
-def _normal_form(arith: Arithmetic, value: Value) -> Value:
-    """One zero and one NaN, the largest number."""
-    zero, nan = arith.constant(value.type, 0), arith.constant(value.type, float("nan"))
+def _normal_form(arith: Arithmetic, value: Value, *, is_nan_least: bool) -> Value:
+    """One zero and one NaN, the largest number or the smallest in the total order."""
+    number = math.copysign(math.nan, -1 if is_nan_least else 1)
+    zero, nan = arith.constant(value.type, 0), arith.constant(value.type, number)
     value = arith.select(arith.compare("oeq", value, zero), zero, value)
     return arith.select(arith.isnan(value), nan, value)
 

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from shoal.ir import TensorType, Value, i64s
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import case
-from shoal.jax.generators import Words, philox, threefry
+from shoal.jax.generators import Words, numbers, philox, threefry
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
 from shoal.jax.registry import imports
@@ -94,15 +94,7 @@ class _Generator:
 
     def _counters(self, shape: tuple[int, ...]) -> Value:
         """The counter plus each element's number in row-major order."""
-        type = TensorType(shape, "i64")
-        number, stride = self.arith.broadcast(self._word(1), type), 1
-        for dim in reversed(range(len(shape))):
-            if shape[dim] > 1:
-                place = self.arith.op("shoal.iota", [], type, {"dim": f"{dim} : i64"})
-                step = self.arith.op("arith.muli", [place, self.arith.constant(type, stride)])
-                number = self.words.add(number, step)
-            stride *= shape[dim]
-        return number
+        return numbers(self.words, self._word(1), shape)
 
     def _carried(self, high: Value, low: Value, before: Value) -> Value:
         """The high word, one more where the low one has wrapped."""

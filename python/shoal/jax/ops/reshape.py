@@ -11,7 +11,7 @@ from shoal.jax.importer import Importer
 from shoal.jax.registry import OfComplex, imports
 
 
-@imports("stablehlo.reshape", of_complex=OfComplex.EACH)
+@imports("stablehlo.reshape", of_complex=OfComplex.EACH, moves=True)
 def reshape(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     if value.type == importer.type(op.results[0]):

@@ -25,7 +25,7 @@ def _write(importer: Importer, op: ir.Operation, name: str, **attributes: str) -
     return importer.arith.op(name, importer.operands(op), type, attributes)
 
 
-@imports("stablehlo.broadcast_in_dim", of_complex=OfComplex.EACH)
+@imports("stablehlo.broadcast_in_dim", of_complex=OfComplex.EACH, moves=True)
 def broadcast_in_dim(importer: Importer, op: ir.Operation) -> Value:
     (value,), type = importer.operands(op), importer.type(op.results[0])
     dims = integers(op, "broadcast_dimensions")
@@ -34,7 +34,7 @@ def broadcast_in_dim(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.broadcast_in_dim", dims=i64s(dims))
 
 
-@imports("stablehlo.broadcast", of_complex=OfComplex.EACH)
+@imports("stablehlo.broadcast", of_complex=OfComplex.EACH, moves=True)
 def broadcast(importer: Importer, op: ir.Operation) -> Value:
     """New dimensions stand in front."""
     new = len(integers(op, "broadcast_sizes"))
@@ -42,7 +42,7 @@ def broadcast(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.broadcast_in_dim", dims=i64s(range(new, new + rank)))
 
 
-@imports("stablehlo.transpose", of_complex=OfComplex.EACH)
+@imports("stablehlo.transpose", of_complex=OfComplex.EACH, moves=True)
 def transpose(importer: Importer, op: ir.Operation) -> Value:
     permutation = integers(op, "permutation")
     if permutation == sorted(permutation):
@@ -50,17 +50,17 @@ def transpose(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.transpose", permutation=i64s(permutation))
 
 
-@imports("stablehlo.reverse", of_complex=OfComplex.EACH)
+@imports("stablehlo.reverse", of_complex=OfComplex.EACH, moves=True)
 def reverse(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.reverse", dims=i64s(sorted(integers(op, "dimensions"))))
 
 
-@imports("stablehlo.concatenate", of_complex=OfComplex.EACH)
+@imports("stablehlo.concatenate", of_complex=OfComplex.EACH, moves=True)
 def concatenate(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.concatenate", dim=f"{integer(op, 'dimension')} : i64")
 
 
-@imports("stablehlo.slice", of_complex=OfComplex.EACH)
+@imports("stablehlo.slice", of_complex=OfComplex.EACH, moves=True)
 def slice_(importer: Importer, op: ir.Operation) -> Value:
     return _write(
         importer,
@@ -72,7 +72,7 @@ def slice_(importer: Importer, op: ir.Operation) -> Value:
     )
 
 
-@imports("stablehlo.pad", of_complex=OfComplex.EACH)
+@imports("stablehlo.pad", of_complex=OfComplex.EACH, moves=True)
 def pad(importer: Importer, op: ir.Operation) -> Value:
     return _write(
         importer,
@@ -84,7 +84,7 @@ def pad(importer: Importer, op: ir.Operation) -> Value:
     )
 
 
-@imports("stablehlo.get_dimension_size")
+@imports("stablehlo.get_dimension_size", moves=True)
 def get_dimension_size(importer: Importer, op: ir.Operation) -> Value:
     """Shapes are static."""
     size = op.operands[0].type.shape[integer(op, "dimension")]

@@ -29,7 +29,11 @@ def Shoal_Dialect : Dialect {
     the program, in whose arrays they are uint32 and so on) and
     `shoal.complex` (a unit attribute, on f32 or f64: the last dimension, of size
     2, is the real and the imaginary part of numbers that are complex outside of
-    the program; it is not split). An argument
+    the program; it is not split) and
+    `shoal.codes` (a string, on i8: the type of elements, `"i4"`, `"ui2"`,
+    `"f8E4M3FNUZ"`, ..., whose codes these bytes are outside of the program, in
+    whose arrays they are int4 and so on; of fewer than 8 bits the low ones
+    count). An argument
     marked `shoal.donated` is given away: the program may write over it, and a
     result with the same type and sharding on each device is made in its memory
     where the order of the program allows.
