@@ -6,6 +6,12 @@
 
 using namespace shoal;
 
+bool FactorRule::isParallel() const {
+  return llvm::all_of(factors, [](const Factor &factor) {
+    return factor.kind == FactorKind::Parallel;
+  });
+}
+
 static bool axesAreDistinct(const FactorSharding &choice) {
   llvm::SmallVector<AxisId, 8> seen;
   for (const AxisList &axes : choice.axes)

@@ -20,15 +20,20 @@ RowRange RowWindow::rangeIn(int64_t size, int64_t device) const {
 }
 
 RowWindow shoal::windowOf(const RowMap &map, int64_t block) {
-  assert(map.low <= map.high && map.divisor >= 1 && "a map reads some row");
+  assert(map.divisor >= 1 && map.low < map.high + map.divisor &&
+         "a map reads some row");
   int64_t last = std::max<int64_t>(block - 1, 0);
+  // A block that lies between two rows reads none of them: it gets the one
+  // before.
+  int64_t reach = std::abs(map.scale) * last;
+  int64_t low = std::min(map.low, map.high + reach);
   RowWindow window;
   window.step = map.scale * block;
-  window.offset = map.low + (map.scale < 0 ? map.scale * last : 0);
+  window.offset = low + (map.scale < 0 ? map.scale * last : 0);
   window.divisor = map.divisor;
   // The window is longest where the division has cut off most; what it cuts
   // off goes through the multiples of a common divisor.
-  int64_t span = std::abs(map.scale) * last + map.high - map.low;
+  int64_t span = reach + map.high - low;
   int64_t common = std::gcd(window.step, window.divisor);
   int64_t cut = window.divisor - common + llvm::mod(window.offset, common);
   window.rows = block == 0 ? 0 : (cut + span) / window.divisor + 1;

@@ -24,6 +24,12 @@ inline RowMap fromFirstRow(RowMap map) {
   return map;
 }
 
+/// Of the result of padding with `low` rows in front and `interior` between
+/// each two: a row of it that is padding reads none.
+inline RowMap rowsOfPadding(int64_t low, int64_t interior) {
+  return {1, interior - low, -low, interior + 1};
+}
+
 } // namespace shoal
 
 #endif // SHOAL_SHARDING_DILATEDROWS_H

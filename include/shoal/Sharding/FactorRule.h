@@ -93,6 +93,9 @@ struct FactorRule {
   std::string warning;
   /// Floating-point operations of the whole op, for the cost model.
   double flops = 0;
+
+  /// Whether the op sums over nothing and needs nothing whole.
+  bool isParallel() const;
 };
 
 /// How an op is split: the axes of each factor, and for each axis that is

@@ -14,13 +14,15 @@ namespace shoal {
 
 /// Row r of a factor reads the rows floor((scale * r + low) / divisor) ...
 /// floor((scale * r + high) / divisor), both included, of a dimension. Rows
-/// outside the dimension do not exist. low <= high, divisor >= 1.
+/// outside the dimension do not exist. divisor >= 1, low < high + divisor; with
+/// low > high some rows of the factor read none.
 ///
-/// A slice has scale = stride, low = high = start; the result of padding has
-/// low = high = -(low padding), divisor = interior padding + 1; a reversal of
-/// n rows scale = -1, low = high = n - 1; a window of w rows with stride s and
-/// dilation d scale = s, low = -(low padding), high = low + (w - 1) d, divisor
-/// = base dilation.
+/// A slice has scale = stride, low = high = start; a reversal of n rows scale =
+/// -1, low = high = n - 1; a window of w rows with stride s and dilation d
+/// scale = s, low = -(low padding), high = low + (w - 1) d, divisor = base
+/// dilation. The result of padding has high = -(low padding), divisor =
+/// interior padding + 1, low = high + divisor - 1: what stands between two rows
+/// reads neither.
 struct RowMap {
   int64_t scale = 1;
   int64_t low = 0, high = 0;

@@ -187,6 +187,7 @@ static Plan searchFromTwoStarts(CostTables &tables, const Hints &hints,
                                 Improvement improvement) {
   LDBG() << "greedy, from the hints";
   Plan plan(tables, chooseGreedily(tables, hints));
+  leaveImpossible(plan);
   improvement(plan, tables.options.slack);
   if (tables.options.secondStart) {
     LDBG() << "from nothing split";

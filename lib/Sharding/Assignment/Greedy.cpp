@@ -152,3 +152,33 @@ std::vector<ChoiceIndex> assignment::chooseGreedily(CostTables &tables,
                                                     const Hints &hints) {
   return Greedy(tables, hints).run();
 }
+
+//===----------------------------------------------------------------------===//
+// What cannot be
+//===----------------------------------------------------------------------===//
+
+/// The op's choice without the axes that split what is to be addends of
+/// `needed`.
+static ChoiceIndex withoutImpossible(const Plan &plan, unsigned op,
+                                     LayoutId made, LayoutId needed) {
+  CostTables &tables = plan.getTables();
+  ChoiceIndex index = plan.choiceOf(op);
+  for (AxisId axis : tables.layout(needed).sharding.partial)
+    if (tables.location(made, axis) >= 0)
+      index = tables.classOf(op).withLabel(index, axis, /*label=*/0);
+  return index;
+}
+
+void assignment::leaveImpossible(Plan &plan) {
+  for (auto [op, graphOp] : llvm::enumerate(plan.getTables().problem.ops))
+    for (auto [operand, value] : llvm::enumerate(graphOp.operands)) {
+      if (plan.valueCost(value) < kForbidden)
+        continue;
+      // As a sum it is whole on the axes, which all others can be made of.
+      ChoiceIndex index =
+          withoutImpossible(plan, op, plan.versionTree(value).nodes[0].layout,
+                            plan.resolved(op).operands[operand]);
+      if (index != plan.choiceOf(op))
+        plan.move(op, index);
+    }
+}

@@ -16,6 +16,12 @@ namespace shoal::assignment {
 /// reduction: less than reducing now, more than having none.
 std::vector<ChoiceIndex> chooseGreedily(CostTables &tables, const Hints &hints);
 
+/// Of values that come behind their user, as around a loop or out of a branch,
+/// it is not known how they will be made: where one is split over an axis that
+/// the user wants a partial sum over, which no reshard makes, the user does
+/// without. What is left costs less than kForbidden.
+void leaveImpossible(Plan &plan);
+
 /// Coordinate descent: single changes of one axis of one op, each the best of
 /// its op, in sweeps forward and backward until none gains.
 void descend(Plan &plan, unsigned maxSweeps);

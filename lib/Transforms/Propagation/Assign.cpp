@@ -203,11 +203,16 @@ struct Assign : shoal::impl::AssignBase<Assign> {
 
   LogicalResult assign(func::FuncOp function, const Mesh &mesh) {
     Copies copies(function);
-    FailureOr<Solution> solution = solve(function, mesh);
+    OneHotCosts costs;
+    if (!denseOneHots)
+      costs = priceOneHots(function, oneHotGain, machineOf(machine));
+    recordProducts(function, costs);
+    FailureOr<Solution> solution = solve(function, mesh, costs);
     if (failed(solution))
       return failure();
     if (copies.copySent(solution->extracted, solution->assignment)) {
-      FailureOr<Solution> other = solve(function, mesh);
+      // Copies are of what no product is: costs stay those of the same ops.
+      FailureOr<Solution> other = solve(function, mesh, costs);
       if (failed(other))
         return failure();
       if (other->cost() < solution->cost())
@@ -239,11 +244,8 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     double cost() const { return assignment.cost.total(); }
   };
 
-  FailureOr<Solution> solve(func::FuncOp function, const Mesh &mesh) {
-    OneHotCosts costs;
-    if (!denseOneHots)
-      costs = priceOneHots(function, oneHotGain, machineOf(machine));
-    recordProducts(function, costs);
+  FailureOr<Solution> solve(func::FuncOp function, const Mesh &mesh,
+                            const OneHotCosts &costs) {
     FailureOr<ExtractedProblem> extracted =
         extractProblem(function, mesh, costs);
     if (failed(extracted))

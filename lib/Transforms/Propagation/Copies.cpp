@@ -55,10 +55,7 @@ static bool readsOwnParts(Operation *op) {
   if (!interface)
     return op->getNumOperands() == 0;
   FactorRule rule = interface.getFactorRule();
-  return rule.windows.empty() && rule.gathers.empty() &&
-         llvm::all_of(rule.factors, [](const Factor &factor) {
-           return factor.kind == FactorKind::Parallel;
-         });
+  return rule.windows.empty() && rule.gathers.empty() && rule.isParallel();
 }
 
 //===----------------------------------------------------------------------===//

@@ -124,7 +124,7 @@ func.func @pad_high(%0: tensor<13x6xf32> {shoal.sharding = #shoal.sharding<@mesh
 // Rows are spread over twice as many places: no two devices begin in the same
 // phase of the window.
 // CHECK-LABEL: @pad_interior
-// CHECK: spmd.halo_exchange @mesh {"x"} %{{.*}} {dim = 0 : i64, divisor = 2 : i64, offset = 0 : i64, size = 13 : i64, step = 7 : i64
+// CHECK: spmd.halo_exchange @mesh {"x"} %{{.*}} {dim = 0 : i64, divisor = 2 : i64, offset = 1 : i64, size = 13 : i64, step = 7 : i64
 // CHECK: shoal.dynamic_slice
 func.func @pad_interior(%0: tensor<13x6xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>},
     %1: tensor<f32> {shoal.sharding = #shoal.sharding<@mesh, []>})

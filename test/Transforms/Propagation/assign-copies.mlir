@@ -65,3 +65,30 @@ func.func @chain(%a: tensor<512x512xf32> {shoal.sharding = #shoal.sharding<@mesh
   %1 = arith.mulf %b, %mask : tensor<512x512xf32>
   return %0, %1 : tensor<512x512xf32>, tensor<512x512xf32>
 }
+
+// -----
+
+// What is sent may be in the chain of another value that is sent: each has its
+// own copies, of ops as they were, and only the i1 moves.
+
+shoal.mesh @mesh = <["x" = 8]>
+
+// CHECK-LABEL: func.func @chain_of_what_is_sent
+// CHECK-COUNT-2: = shoal.reshard %arg0
+// CHECK-NOT: = shoal.reshard
+// CHECK: return
+func.func @chain_of_what_is_sent(
+    %pred: tensor<64x64x64xi1> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}]>},
+    %a: tensor<64x64x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}]>},
+    %b: tensor<64x64x64xf64> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}, {}]>},
+    %c: tensor<64x64x64xf64> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>})
+    -> (tensor<64x64x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}]>},
+        tensor<64x64x64xf64> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}, {}]>},
+        tensor<64x64x64xf64> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>}) {
+  %mask = arith.uitofp %pred : tensor<64x64x64xi1> to tensor<64x64x64xf32>
+  %wide = arith.extf %mask : tensor<64x64x64xf32> to tensor<64x64x64xf64>
+  %0 = arith.mulf %a, %mask : tensor<64x64x64xf32>
+  %1 = arith.mulf %b, %wide : tensor<64x64x64xf64>
+  %2 = arith.mulf %c, %wide : tensor<64x64x64xf64>
+  return %0, %1, %2 : tensor<64x64x64xf32>, tensor<64x64x64xf64>, tensor<64x64x64xf64>
+}

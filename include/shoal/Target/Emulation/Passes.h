@@ -13,6 +13,9 @@
 
 namespace shoal {
 
+/// Marks functions that were kernels.
+inline constexpr llvm::StringLiteral kKernelAttr = "shoal.kernel";
+
 #define GEN_PASS_DECL
 #include "shoal/Target/Emulation/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

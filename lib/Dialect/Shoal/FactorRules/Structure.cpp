@@ -5,6 +5,7 @@
 #include "mlir/IR/Matchers.h"
 #include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+#include "shoal/Sharding/DilatedRows.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -115,10 +116,9 @@ struct Pad : FactorRuleOpInterface::ExternalModel<Pad, PadOp> {
     RankedTensorType to = tensorTypeOf(op.getResult());
     FactorRule rule = windowedRule(
         from, to, /*numScalars=*/1, [&](int64_t d) -> std::optional<RowMap> {
-          int64_t low = op.getLow()[d];
           if (!op.touches(d))
             return std::nullopt;
-          return RowMap{1, -low, -low, op.getInterior()[d] + 1};
+          return rowsOfPadding(op.getLow()[d], op.getInterior()[d]);
         });
     // Addends padded with zero add up to the sum padded with zero.
     if (matchPattern(op.getValue(), m_AnyZeroFloat()) ||

@@ -7,14 +7,15 @@
 #include "IndexMath.h"
 #include "Models.h"
 #include "Shapes.h"
+#include "WindowRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Sharding/DilatedRows.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "shoal/Transforms/Partition/Passes.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -101,74 +102,46 @@ struct Pad : LocalizeOpInterface::ExternalModel<Pad, PadOp> {
   LogicalResult localize(Operation *operation, Localizer &l,
                          SmallVectorImpl<Value> &results) const {
     auto op = cast<PadOp>(operation);
-    RankedTensorType type = l.localResultType();
     Value value = l.operands[0], element = l.operands[1];
     SmallVector<int64_t> low(op.getLow()), high(op.getHigh());
     SmallVector<int64_t> interior(op.getInterior());
     for (auto [dim, axes] : llvm::enumerate(l.operandShardings[0].dims)) {
       if (axes.empty() || !op.touches(dim))
         continue;
-      int64_t size = shapeOf(op.getInput())[dim];
-      int64_t block = type.getDimSize(dim);
-      RowWindow window =
-          windowOf({1, -low[dim], -low[dim], interior[dim] + 1}, block);
-      value = l.fetchRows(value, dim, size, axes, window, element);
-      if (interior[dim] > 0 && block > 0)
-        value = spread(value, element, dim, interior[dim], l);
-      if (shapeOf(value)[dim] != block)
-        value = cut(value, dim, axes, window, block, l);
-      low[dim] = high[dim] = interior[dim] = 0;
+      SplitDim split{int64_t(dim), shapeOf(op.getInput())[dim], axes};
+      value = pad(value, split, low[dim], high[dim], interior[dim], l);
     }
-    results.push_back(PadOp::create(l.builder, l.getLoc(), type, value, element,
-                                    low, high, interior)
+    results.push_back(PadOp::create(l.builder, l.getLoc(), l.localResultType(),
+                                    value, element, low, high, interior)
                           .getResult());
     return success();
   }
 
 private:
-  /// `interior` elements behind every row.
-  static Value spread(Value value, Value element, int64_t dim, int64_t interior,
-                      Localizer &l) {
-    auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<int64_t> none(type.getRank(), 0), between = none,
-                                                  shape(type.getShape());
-    between[dim] = interior;
-    shape[dim] *= interior + 1;
-    return PadOp::create(l.builder, l.getLoc(), type.clone(shape), value,
-                         element, none, between, between);
-  }
-
-  /// The device's rows of the result: its window begins with the operand row
-  /// at or before the first of them, (step * i + offset) mod divisor rows
-  /// early.
-  static Value cut(Value value, int64_t dim, ArrayRef<AxisId> axes,
-                   const RowWindow &window, int64_t rows, Localizer &l) {
-    auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<int64_t> shape(type.getShape()), starts(type.getRank(), 0);
-    shape[dim] = rows;
-    int64_t phase = llvm::mod(window.offset, window.divisor);
-    if (window.step % window.divisor == 0) {
-      SmallVector<int64_t> limits(shape), ones(type.getRank(), 1);
-      starts[dim] = phase;
-      limits[dim] += phase;
-      return SliceOp::create(l.builder, l.getLoc(), type.clone(shape), value,
-                             starts, limits, ones);
+  /// Fetches the rows of the device's block. What is left to pad them with
+  /// takes the place of the numbers.
+  static Value pad(Value value, const SplitDim &split, int64_t &low,
+                   int64_t &high, int64_t &interior, Localizer &l) {
+    int64_t block = l.localResultType().getDimSize(split.dim);
+    Value element = l.operands[1];
+    RowWindow window = windowOf(rowsOfPadding(low, interior), block);
+    value =
+        l.fetchRows(value, split.dim, split.size, split.axes, window, element);
+    // The first of them stands at place `behind` of the block at most, the
+    // phase before that.
+    int64_t behind = window.offset + low, between = std::exchange(interior, 0);
+    Phase phase{window.step, window.offset, window.divisor};
+    low = high = 0;
+    if (block == 0)
+      return value;
+    if (phase.isConstant()) {
+      low = behind - phase.constant();
+      high = block - low - window.rows - between * (window.rows - 1);
+      interior = between;
+      return value;
     }
-    auto scalar = RankedTensorType::get({}, l.builder.getI32Type());
-    auto number = [&](int64_t n) {
-      return l.splat(scalar, l.builder.getI32IntegerAttr(n));
-    };
-    Location loc = l.getLoc();
-    Value early =
-        arith::MulIOp::create(l.builder, loc, l.axisIndex(axes),
-                              number(llvm::mod(window.step, window.divisor)));
-    early = arith::AddIOp::create(l.builder, loc, early, number(phase));
-    early =
-        arith::RemUIOp::create(l.builder, loc, early, number(window.divisor));
-    SmallVector<Value> begins(type.getRank(), number(0));
-    begins[dim] = early;
-    return DynamicSliceOp::create(l.builder, loc, type.clone(shape), value,
-                                  begins, shape);
+    value = padRows(l, value, split.dim, behind, between, between, element);
+    return cutAtPhase(l, value, split.dim, 0, phase, split.axes, block);
   }
 };
 
@@ -177,17 +150,40 @@ struct Reverse : LocalizeOpInterface::ExternalModel<Reverse, ReverseOp> {
                          SmallVectorImpl<Value> &results) const {
     auto op = cast<ReverseOp>(operation);
     Value value = l.operands[0];
+    SmallVector<int64_t> even;
     for (int64_t dim : op.getDims()) {
       int64_t size = shapeOf(op.getInput())[dim];
       ArrayRef<AxisId> axes = l.operandShardings[0].dims[dim];
-      if (!axes.empty())
-        value = l.fetchRows(
-            value, dim, size, axes,
-            windowOf({-1, size - 1, size - 1, 1}, shapeOf(value)[dim]));
+      if (axes.empty())
+        continue;
+      if (size % l.mesh.sizeOf(axes) == 0)
+        even.push_back(dim);
+      else
+        value = reverseBlocks(value, dim, size, axes, l);
     }
     results.push_back(ReverseOp::create(
-        l.builder, l.getLoc(), l.localResultType(), value, op.getDims()));
+        l.builder, l.getLoc(), l.localResultType(),
+        even.empty() ? value : reverseBlocks(value, even, l), op.getDims()));
     return success();
+  }
+
+private:
+  static Value reverseBlocks(Value value, int64_t dim, int64_t size,
+                             ArrayRef<AxisId> axes, Localizer &l) {
+    return l.fetchRows(
+        value, dim, size, axes,
+        windowOf({-1, size - 1, size - 1, 1}, shapeOf(value)[dim]));
+  }
+
+  /// In all of the dimensions at once, as whole blocks change places: to
+  /// reverse the index over each one's axes is to reverse that over all.
+  static Value reverseBlocks(Value value, ArrayRef<int64_t> dims,
+                             Localizer &l) {
+    AxisList axes;
+    for (int64_t dim : dims)
+      axes.append(l.operandShardings[0].dims[dim]);
+    int64_t size = shapeOf(value)[dims[0]] * l.mesh.sizeOf(axes);
+    return reverseBlocks(value, dims[0], size, axes, l);
   }
 };
 
