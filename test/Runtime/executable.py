@@ -258,6 +258,57 @@ class Executable(RunsToy):
         self.assertTrue(os.path.islink(self.results()["y"]))
         self.assertEqual(read_npy(elsewhere, "f")[0], (10, 6))
 
+    def test_what_is_read_is_not_written_to(self):
+        with open(self.x, "rb") as file:
+            content = file.read()
+        link, hard = os.path.join(self.dir, "link"), os.path.join(self.dir, "hard.npy")
+        os.symlink(self.x, link)
+        os.link(self.x, hard)
+        spelt = os.path.join(self.dir, "..", os.path.basename(self.dir), "x.npy")
+        for flag in ("--stats", "--census", "--trace"):
+            for path in (self.x, link, hard, spelt, os.path.relpath(self.x)):
+                what = f'{flag}: cannot write {path}: it is input "x", which is read'
+                self.check_error(what, *self.inputs(), flag, path)
+        self.check_error(
+            "it is this program, which is read", "--random-inputs=1", f"--stats={TOY}"
+        )
+        os.rename(self.x, self.results()["y"].replace(self.out, self.dir))
+        self.check_error(
+            f'output "y": cannot write {self.dir}/y.npy: it is input "x", which is read',
+            f"--input=x={self.dir}/y.npy", f"--input=n={self.n}", "--output-dir", self.dir,
+        )
+        with open(f"{self.dir}/y.npy", "rb") as file:
+            self.assertEqual(file.read(), content)
+
+    def test_an_output_is_not_another_one(self):
+        # Of a folder that is yet to be made, too.
+        for folder in (self.out, self.dir):
+            self.check_error(
+                f'--stats: cannot write {folder}/./y.npy: it is another output, output "y"',
+                "--random-inputs=1", f"--output-dir={folder}", f"--stats={folder}/./y.npy",
+            )
+        self.check_error(
+            "--trace: cannot write", "--random-inputs=1", f"--stats={self.dir}/a", f"--trace={self.dir}/a"
+        )
+        self.assertEqual(sorted(os.listdir(self.dir)), ["n.npy", "x.npy"])
+
+    def test_texts_replace_what_was_there_once_they_are_whole(self):
+        stats, link = os.path.join(self.dir, "stats.json"), os.path.join(self.dir, "link")
+        with open(stats, "w") as file:
+            file.write("old")
+        os.chmod(stats, 0o640)
+        os.symlink(stats, link)
+        self.check_error("unknown input", f"--stats={link}", "--input=z=z.npy")
+        self.check_error("n.npy", f"--stats={link}", f"--input=x={self.n}", f"--input=n={self.n}")
+        with open(stats) as file:
+            self.assertEqual(file.read(), "old")
+        self.assertEqual(run("--random-inputs=1", f"--stats={link}", "--trace=/dev/null")[0], 0)
+        self.assertTrue(os.path.islink(link))
+        self.assertEqual(os.stat(stats).st_mode & 0o777, 0o640)
+        with open(stats) as file:
+            self.assertEqual(json.load(file)["devices"], DEVICES)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["link", "n.npy", "stats.json", "x.npy"])
+
     def test_results_that_cannot_be_written_fail_before_the_steps(self):
         os.makedirs(self.results()["total"])
         self.check_error(

@@ -3,6 +3,7 @@
 
 #include "Files.h"
 #include "../Program/Fatal.h"
+#include "Paths.h"
 #include "shoal/Support/RandomInputs.h"
 
 #include <cerrno>
@@ -110,18 +111,6 @@ static Status prepareFolder(const std::string &dir) {
   close(descriptor);
   unlink(probe.c_str());
   return std::nullopt;
-}
-
-/// The path of a result.
-static std::string outputPath(const std::string &dir, const Tensor &output) {
-  return dir + "/" + output.name + ".npy";
-}
-
-/// The file itself where the path is a link to one.
-static fs::path behindLinks(const fs::path &path) {
-  std::error_code code;
-  fs::path target = fs::canonical(path, code);
-  return code ? path : target;
 }
 
 Status prepareOutputs(const Program &program, const std::string &dir) {

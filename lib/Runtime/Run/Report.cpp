@@ -3,11 +3,10 @@
 
 #include "Report.h"
 #include "../Memory/Memory.h"
+#include "TextFile.h"
 #include "shoal/Support/Threshold.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -61,22 +60,10 @@ static double median(std::vector<double> values) {
                            : (values[half - 1] + values[half]) / 2;
 }
 
-static Error fileError(const std::string &path) {
-  return {path + ": cannot write: " + std::strerror(errno)};
-}
-
-Status prepareFile(const std::string &path) {
-  if (path.empty() || std::ofstream(path))
-    return std::nullopt;
-  return fileError(path);
-}
-
 static Status writeText(const std::string &path, const std::string &text) {
-  std::ofstream stream(path);
-  stream << text << '\n' << std::flush;
-  if (!stream)
-    return fileError(path);
-  return std::nullopt;
+  TextFile file(path);
+  file.stream() << text << '\n';
+  return file.keep();
 }
 
 Status writeStats(const Program &program, const Measurements &measurements,
@@ -150,15 +137,14 @@ Status writeTrace(World &world, const Program &program,
   std::string text = (world.isRoot() ? "" : ",\n") + lane.dump();
   for (const Event &event : Recorder::get().events())
     text += ",\n" + toJson(program, event, origin, world.rank()).dump();
-  std::ofstream stream;
+  std::optional<TextFile> file;
   if (world.isRoot())
-    stream.open(path);
-  stream << "{\"traceEvents\": [\n";
-  world.gather(text, [&](std::string_view piece) { stream << piece; });
-  stream << "\n]}\n" << std::flush;
-  if (world.isRoot() && !stream)
-    return fileError(path);
-  return std::nullopt;
+    file.emplace(path).stream() << "{\"traceEvents\": [\n";
+  world.gather(text, [&](std::string_view piece) { file->stream() << piece; });
+  if (!file)
+    return std::nullopt;
+  file->stream() << "\n]}\n";
+  return file->keep();
 }
 
 std::string summaryText(const Program &program,

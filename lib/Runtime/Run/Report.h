@@ -30,9 +30,6 @@ struct Measurements {
 Measurements measure(World &world, std::vector<double> stepSeconds,
                      const Target &target);
 
-/// Fails early if the file cannot be written; truncates it.
-Status prepareFile(const std::string &path);
-
 Status writeStats(const Program &program, const Measurements &measurements,
                   const std::string &path);
 

@@ -7,8 +7,10 @@
 #include "Checks.h"
 #include "Files.h"
 #include "HostCalls.h"
+#include "Paths.h"
 #include "Report.h"
 #include "SameStart.h"
+#include "TextFile.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <csignal>
@@ -29,6 +31,8 @@ static Status prepareFiles(const World &world, const Program &program,
                            const Options &options) {
   if (!world.isRoot())
     return std::nullopt;
+  if (Status failed = checkPaths(program, options))
+    return failed;
   if (!options.outputDir.empty())
     if (Status failed = prepareOutputs(program, options.outputDir))
       return failed;

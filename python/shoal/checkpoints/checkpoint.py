@@ -33,14 +33,15 @@ class Checkpoint(Source):
 
     def __init__(self, path: Path):
         self.path = path
-        self._manifest = read_manifest(path)
+        text = _read_text(path)
+        self._manifest = manifests.parse(text, path / manifests.NAME)
+        self._manifest_bytes = len(text)
         self.metadata = self._manifest.metadata
         self.arrays = {
             name: ArrayInfo(entry.shape, entry.dtype, entry.sharding)
             for name, entry in self._manifest.arrays.items()
         }
         self._files: dict[int, TensorFile] = {}
-        self._manifest_bytes = (path / manifests.NAME).stat().st_size
         for number, entry in enumerate(self._manifest.shards):
             if entry is not None:
                 self._check_size(number, entry)
@@ -50,11 +51,14 @@ class Checkpoint(Source):
         try:
             size = path.stat().st_size
         except FileNotFoundError:
-            raise CheckpointError(f"{path}: is missing{self._blame_all(number)}") from None
+            raise self._missing(number, entry) from None
         if size != entry.bytes:
             raise CheckpointError(
                 f"{path}: has {size} bytes, expected {entry.bytes}{self._blame_all(number)}"
             )
+
+    def _missing(self, number: int, entry: ShardEntry) -> CheckpointError:
+        return CheckpointError(f"{self.path / entry.file}: is missing{self._blame_all(number)}")
 
     def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
         entry = self._manifest.arrays[name]
@@ -84,6 +88,8 @@ class Checkpoint(Source):
                 raise CheckpointError(f"{self.path}: rank {number} has written no shard")
             try:
                 file = TensorFile(self.path / entry.file)
+            except FileNotFoundError:
+                raise self._missing(number, entry) from None
             except CheckpointError as error:
                 raise CheckpointError(f"{error}{self._blame_all(number)}") from None
             try:
@@ -104,7 +110,9 @@ class Checkpoint(Source):
                 f"expected {entry.head_crc32c:#010x}"
             )
         self._check_tensors(file, number)
-        table = file.tensors[TABLE]
+        table = file.tensors.get(TABLE)
+        if table is None:
+            raise CheckpointError(f"{file.path}: has no table of checksums{self._blame_all(number)}")
         first = file.data_begin + table.begin
         checks = head[first : first + table.end - table.begin].copy().view("<u4")
 
@@ -151,12 +159,14 @@ class Checkpoint(Source):
 
 def read_manifest(folder: Path) -> Manifest:
     """CheckpointError where there is none, or a damaged one."""
-    path = folder / manifests.NAME
+    return manifests.parse(_read_text(folder), folder / manifests.NAME)
+
+
+def _read_text(folder: Path) -> bytes:
     try:
-        text = path.read_bytes()
+        return (folder / manifests.NAME).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise CheckpointError(f"{folder}: is no checkpoint: it has no {manifests.NAME}") from None
-    return manifests.parse(text, path)
 
 
 def _described(name: str, tensor: tuple[str, tuple[int, ...]] | None) -> str:

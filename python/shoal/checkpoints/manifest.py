@@ -99,9 +99,9 @@ def parse(text: bytes, place: object) -> Manifest:
                 f"{place}: expected {FORMAT} version {VERSION}, "
                 f"got {content['format']} version {content['version']}"
             )
-        shards = tuple(entry and _shard_of(entry) for entry in content["shards"])
+        shards = tuple(None if entry is None else _shard_of(entry) for entry in content["shards"])
         return Manifest(
-            content["save"],
+            _text_in(content["save"]),
             {name: _array_of(name, entry, shards) for name, entry in content["arrays"].items()},
             shards,
             dict(content["metadata"]),
@@ -121,7 +121,8 @@ def _array_json(entry: ArrayEntry) -> dict[str, Any]:
 def _shard_of(entry: Mapping[str, Any]) -> ShardEntry:
     """ValueError where it is no file of this folder."""
     made = ShardEntry(**entry)
-    if not is_shard_name(made.file):
+    _whole(made.head_crc32c)
+    if not is_shard_name(_text_in(made.file)):
         raise ValueError(f"{made.file!r} is no name of a shard")
     if not 0 <= _whole(made.head_bytes) <= _whole(made.bytes):
         raise ValueError(f"{made.file}: a head of {made.head_bytes} bytes of {made.bytes}")
@@ -134,7 +135,7 @@ def _array_of(
     """ValueError where it is not cut from end to end, or a piece lies in no shard."""
     cuts = tuple(tuple(map(_whole, dim)) for dim in entry["cuts"])
     made = ArrayEntry(
-        tuple(map(_whole, entry["shape"])), dtype_named(entry["dtype"]), entry["sharding"], cuts,
+        tuple(map(_whole, entry["shape"])), dtype_named(entry["dtype"]), _text_in(entry["sharding"]), cuts,
         tuple(map(_whole, entry["shards"])),
     )  # fmt: skip
     if len(cuts) != len(made.shape) or not all(map(_is_cut, cuts, made.shape)):
@@ -151,6 +152,12 @@ def _is_cut(cuts: Sequence[int], size: int) -> bool:
     """From 0 to the size, in pieces that have rows where there are any."""
     ascends = all(begin < end for begin, end in itertools.pairwise(cuts))
     return cuts == (0, size) or (len(cuts) > 2 and ascends and (cuts[0], cuts[-1]) == (0, size))
+
+
+def _text_in(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text, got {value!r}")
+    return value
 
 
 def _whole(number: Any) -> int:

@@ -11,14 +11,14 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoal.checkpoints import manifest as manifests
 from shoal.checkpoints.loading import load
 from shoal.checkpoints.names import named_leaves
-from shoal.checkpoints.ranks import Ranks, ranks_of, ranks_with
+from shoal.checkpoints.ranks import Ranks, portable, ranks_of, ranks_with
 from shoal.checkpoints.saving import Save, remove
 from shoal.checkpoints.snapshot import Copies, Plans
 from shoal.devices import devices_of
@@ -26,6 +26,17 @@ from shoal.errors import CheckpointError, CheckpointWarning, InputError
 from shoal.mesh import Mesh
 
 Tree = Any
+
+
+# In which another run saves and removes between any two looks.
+_LISTINGS = 100
+
+
+class _Saved(NamedTuple):
+    """mark: of the manifest, another one where the step is saved again."""
+
+    step: int
+    mark: tuple[int, int, int]
 
 
 class Series:
@@ -67,9 +78,20 @@ class Series:
         """Those that are saved, the oldest first. Folders without a manifest are none.
 
         OSError where the root is there but cannot be read: it may have some."""
-        return sorted(
-            step for step, folder in self._folders() if (folder / manifests.NAME).exists()
-        )
+        return [saved.step for saved in self._saved()]
+
+    def _saved(self) -> list[_Saved]:
+        """The oldest first. Another run may save and remove meanwhile: where one that is listed has
+        no manifest it may just have gone, for one that is not listed yet, and all are listed again
+        until nothing is new."""
+        before = None
+        for _ in range(_LISTINGS):
+            folders = sorted(self._folders())
+            marks = [(step, _mark(folder)) for step, folder in folders]
+            if marks == before or all(mark is not None for _, mark in marks):
+                break
+            before = marks
+        return [_Saved(step, mark) for step, mark in marks if mark is not None]
 
     def _folders(self) -> list[tuple[int, Path]]:
         """Of steps, also those that are not whole."""
@@ -130,20 +152,33 @@ class Series:
         """
         self.wait()
         ranks = _ranks(like, mesh)
-        errors: list[CheckpointError] = []
-        for step in reversed(ranks.of_first(self.steps())):
+        damaged: dict[_Saved, Exception] = {}
+        while (saved := self._newest(ranks, damaged)) is not None:
+            state, error = None, None
             try:
-                state = load(self.folder(step), like, mesh=mesh, sharding=sharding, strict=strict)
-            except CheckpointError as error:
-                errors.append(error)
-                continue
-            for error in errors:
+                folder = self.folder(saved.step)
+                state = load(folder, like, mesh=mesh, sharding=sharding, strict=strict)
+            except (CheckpointError, FileNotFoundError) as failed:
+                error = failed
+            errors = list(filter(None, ranks.all(error and portable(error, ranks.rank))))
+            if not errors:
                 if ranks.is_first:
-                    warnings.warn(f"{error}; step {step} is taken", CheckpointWarning, stacklevel=2)
-            return state
-        if errors:
-            raise errors[0]
+                    for error in damaged.values():
+                        text = f"{error}; step {saved.step} is taken"
+                        warnings.warn(text, CheckpointWarning, stacklevel=2)
+                return state
+            # Else it has gone while it was read, as another run goes on, or was saved again.
+            if _ask_first(ranks, lambda: saved in self._saved()):
+                damaged[saved] = errors[0]
+        for error in damaged.values():
+            raise error
         return like
+
+    def _newest(self, ranks: Ranks, damaged: Collection[_Saved]) -> _Saved | None:
+        """Of those that are not known to be damaged; collective."""
+        return _ask_first(
+            ranks, lambda: next((one for one in reversed(self._saved()) if one not in damaged), None)
+        )
 
     def close(self) -> None:
         """Waits for a save in the background."""
@@ -169,6 +204,26 @@ def _checked(step: Any) -> int:
     if number < 0:
         raise InputError(f"save: step: expected at least 0, got {number}")
     return number
+
+
+def _mark(folder: Path) -> tuple[int, int, int] | None:
+    """Of its manifest; None where there is none."""
+    try:
+        found = (folder / manifests.NAME).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _ask_first(ranks: Ranks, ask: Callable[[], Any]) -> Any:
+    """What rank 0 finds, and its error, on all; collective."""
+    found, error = None, None
+    if ranks.is_first:
+        try:
+            found = ask()
+        except OSError as failed:
+            error = failed
+    return ranks.all_or_raise(found, error)[0]
 
 
 def _ranks(like: Tree, mesh: Mesh | None) -> Ranks:

@@ -67,6 +67,11 @@ CHANGES = {
     "a file elsewhere": (of_shard(file="/etc/passwd"), "'/etc/passwd' is no name of a shard"),
     "a file above": (of_shard(file="../x/shard-00000-of-00001-00000000.safetensors"), "is no name of a shard"),
     "a head longer than its file": (of_shard(head_bytes=1 << 40), "a head of 1099511627776 bytes of"),
+    "a checksum that is no number": (of_shard(head_crc32c=[]), r"expected a whole number, got \[\]"),
+    "a shard that is a number": (lambda content: content.update(shards=[0]), "is damaged"),
+    "a name that is a number": (of_shard(file=7), "expected a text, got 7"),
+    "a sharding that is a list": (of("a", sharding=[]), r"expected a text, got \[\]"),
+    "more rows than addresses": (of("a", shape=[1 << 62, 8], cuts=[[0, 1 << 62], [0, 8]]), r"has a F32\[8, 8\], but"),
     "a field more": (of_shard(note=1), "is damaged: .*note"),
 }  # fmt: skip
 
@@ -85,6 +90,25 @@ def test_a_manifest_that_disagrees_is_damaged_and_the_step_before_is_taken(tmp_p
         loaded = series.load(TREE)
     for name, array in TREE.items():
         same_bits(loaded[name], array)
+
+
+def test_a_shard_without_a_table_of_checksums(tmp_path):
+    checkpoints.save(tmp_path, TREE)
+    (path,) = tmp_path.glob("*.safetensors")
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:end])
+    del head["__crc32c__"]
+    data = data[:8] + json.dumps(head).encode().ljust(end - 8) + data[end:]
+    path.write_bytes(data)
+
+    def change(content):
+        shard = content["shards"][0]
+        shard["head_crc32c"] = crc32c(data[: shard["head_bytes"]])
+
+    edit(tmp_path, change)
+    with pytest.raises(CheckpointError, match="has no table of checksums .*written by rank 0"):
+        checkpoints.load(tmp_path, TREE)
 
 
 def test_shards_of_another_checkpoint(tmp_path):
