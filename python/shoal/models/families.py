@@ -50,7 +50,7 @@ def _model_config(file: ConfigFile) -> ModelConfig:
     shared = file["num_key_value_heads"] or heads
     size = _head_size(file, heads, latent)
     turning = latent.rope if latent else size
-    _check_heads(heads, shared, turning)
+    _check_heads(file, heads, shared, turning)
     return ModelConfig(
         family=family,
         vocab_size=file["vocab_size"],
@@ -103,13 +103,15 @@ def _head_size(file: ConfigFile, heads: int, latent: LatentAttention | None) -> 
     return file["head_dim"] or file["hidden_size"] // heads
 
 
-def _check_heads(heads: int, shared: int, turning: int) -> None:
+def _check_heads(file: ConfigFile, heads: int, shared: int, turning: int) -> None:
     if heads % shared:
         raise UnsupportedError(
             f"from_config: num_attention_heads {heads} is not divisible by num_key_value_heads {shared}"
         )
     if turning % 2:
-        raise UnsupportedError(f"from_config: heads of which {turning} elements turn; expected an even number")
+        name = "qk_rope_head_dim" if "qk_rope_head_dim" in file else "head_dim"
+        given = "" if file.says(name) else ", which is hidden_size / num_attention_heads"
+        raise UnsupportedError(f"from_config: {name} {turning}{given}: elements turn in pairs; expected an even number")
 
 
 def _pieces(file: ConfigFile, family: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+from changed_configs import campaign, configs
 from frontend_testing import evaluate, shoal
 from published_configs import PUBLISHED
 from shoal.models import from_config, rope_of
@@ -236,6 +237,29 @@ def test_fields_that_do_not_fit_together():
     for wrong in ([], "x", None):
         with pytest.raises((shoal.InputError, shoal.CheckpointError)):
             from_config(wrong)
+
+
+def test_positions_of_no_length():
+    """Each kind that needs a length has one, or says which field is missing."""
+    config = {**config_of("mixtral"), "max_position_embeddings": None, "rope_scaling": None}
+    pairs = len(from_config(config).config.rope.frequencies)
+    factors = {"short_factor": [1.0] * pairs, "long_factor": [2.0] * pairs}
+    ends = {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    for kind, options in {"yarn": {}, "llama3": ends, "longrope": factors}.items():
+        with pytest.raises(shoal.InputError, match=f"original_max_position_embeddings of {kind} is missing"):
+            from_config({**config, "rope_parameters": {"rope_type": kind, "factor": 2.0, **options}})
+    longrope = {"rope_type": "longrope", "factor": 2.0, "original_max_position_embeddings": 1, **factors}
+    with pytest.raises(shoal.InputError, match="original_max_position_embeddings 1 of longrope: expected 2 or more"):
+        from_config({**config, "rope_parameters": longrope})
+
+
+def test_changed_values():
+    """A few kinds of values in each place of a file; `changed_configs.py` has all, and all files."""
+    others = ("x", -1, 7, 10**400, [None], {"x": 1})
+    for name, config in configs().items():
+        kinds, wrong = campaign(config, others)
+        assert not wrong, (name, wrong)
+        assert kinds["model"] and kinds["InputError"], (name, kinds)
 
 
 def test_a_size_by_mistake_ends_at_once():
