@@ -52,12 +52,15 @@ inline void registerShoalPasses() {
 }
 
 /// What LLVM gives up on, as a parser of MLIR's that makes a list of four
-/// billion entries for a type's elements, ends the tool with one line.
+/// billion entries for a type's elements, and memory that is not there end the
+/// tool with one line.
 inline void reportFatalErrors() {
-  llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+  auto end = [](void *, const char *reason, bool) {
     llvm::errs() << "error: LLVM gives up: " << reason << '\n';
     std::_Exit(1);
-  });
+  };
+  llvm::install_fatal_error_handler(end);
+  llvm::install_bad_alloc_error_handler(end);
 }
 
 } // namespace shoal

@@ -39,6 +39,24 @@ static LogicalResult selectEntry(ModuleOp module, StringRef entry) {
   return success();
 }
 
+/// That there is something to compile; how many functions may be public, later
+/// stages say.
+static LogicalResult verifyEntry(ModuleOp module) {
+  auto functions = module.getOps<func::FuncOp>();
+  if (functions.empty())
+    return module.emitError("the program has no function");
+  auto isEntry = [](func::FuncOp function) { return function.isPublic(); };
+  auto entry = llvm::find_if(functions, isEntry);
+  if (entry == functions.end())
+    return (*functions.begin()).emitError("expected a public function, but @")
+           << (*functions.begin()).getName() << " is private"
+           << (llvm::hasSingleElement(functions) ? "" : ", as all others are");
+  if ((*entry).isExternal())
+    return (*entry).emitError("@")
+           << (*entry).getName() << " is declared without a body";
+  return success();
+}
+
 static LogicalResult writeStatistics(MLIRContext &context, StringRef path,
                                      const Compiled &compiled) {
   if (path.empty())
@@ -69,7 +87,7 @@ static LogicalResult runPartition(ModuleOp module,
 
 LogicalResult shoal::partition(ModuleOp module, const DriverOptions &options,
                                StageSeconds &seconds) {
-  if (failed(selectEntry(module, options.entry)))
+  if (failed(selectEntry(module, options.entry)) || failed(verifyEntry(module)))
     return failure();
   if (failed(timed(seconds, "partition",
                    [&] { return runPartition(module, options); })))

@@ -8,7 +8,9 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include <unistd.h>
 
 using namespace mlir;
 
@@ -112,6 +114,27 @@ static LogicalResult verifyResultTypes(Operation *op) {
   return success();
 }
 
+/// What the results take, on all devices, is less than the machine has: the
+/// system promises more, and ends who writes it.
+static LogicalResult verifyMemory(Operation *op, int64_t numDevices) {
+  static const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                                static_cast<double>(sysconf(_SC_PAGESIZE));
+  double bytes = 0;
+  for (Type type : op->getResultTypes())
+    bytes += static_cast<double>(TensorType::from(type)->numElements()) *
+             sizeof(Scalar) * numDevices;
+  if (bytes <= machine)
+    return success();
+  return op->emitOpError() << "has results of "
+                           << llvm::formatv(
+                                  "{0:F1} GiB on {1} device(s), more "
+                                  "than the {2:F1} GiB of memory that "
+                                  "this machine has",
+                                  bytes / (1 << 30), numDevices,
+                                  machine / (1 << 30))
+                                  .str();
+}
+
 FailureOr<GridValues> Interpreter::call(FunctionOpInterface function,
                                         ArrayRef<GridValue> arguments,
                                         Operation *caller) {
@@ -153,7 +176,7 @@ FailureOr<GridValues> Interpreter::runBlock(Block &block,
 FailureOr<GridValues> Interpreter::runOp(Operation *op,
                                          ArrayRef<GridValue> operands,
                                          Values &values) {
-  if (failed(verifyResultTypes(op)))
+  if (failed(verifyResultTypes(op)) || failed(verifyMemory(op, numDevices)))
     return failure();
   if (auto local = dyn_cast<ReferenceOpInterface>(op))
     return runOnEachDevice(local, operands);

@@ -3,6 +3,7 @@
 
 #include "Compile.h"
 #include "mlir/IR/AsmState.h"
+#include "shoal/Transforms/Import/TextLimits.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -81,6 +82,16 @@ static std::string print(ModuleOp module, bool withLocations, bool generic) {
   module.print(os, flags);
   os << '\n';
   return text;
+}
+
+Outcome verifyLimits(const std::string &text, const std::string &source) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  MessageCollector collector(&context);
+  Outcome outcome;
+  outcome.succeeded = succeeded(
+      shoal::verifyText(llvm::MemoryBufferRef(text, source), &context));
+  outcome.messages = collector.messages();
+  return outcome;
 }
 
 Outcome format(const std::string &text, const std::string &source,

@@ -27,6 +27,10 @@ struct Outcome {
   std::string report;
 };
 
+/// Holds a text of any dialects to what MLIR's parser does not hold it to, see
+/// shoal/Transforms/Import/TextLimits.h.
+Outcome verifyLimits(const std::string &text, const std::string &source);
+
 /// Parses, verifies and prints. `source` is what messages call the text.
 Outcome format(const std::string &text, const std::string &source,
                bool withLocations, bool generic);

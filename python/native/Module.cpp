@@ -204,6 +204,14 @@ NB_MODULE(_native, m) {
   bindRandomInputs(m);
   bindEnding(m);
   m.def(
+      "verify_limits",
+      [](const std::string &text, const std::string &source) {
+        runUnlocked([&] { return verifyLimits(text, source); });
+      },
+      "text"_a, "source"_a = "<program>",
+      "A CompileError where a text of any dialects nests deeper, or speaks of "
+      "more values, than a parser of MLIR can be given.");
+  m.def(
       "format",
       [](const std::string &text, const std::string &source, bool locations,
          bool generic) {

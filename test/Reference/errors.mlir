@@ -27,7 +27,7 @@
 // RUN: not shoal-run %t/several.mlir --entry=h 2>&1 | FileCheck %s --check-prefix=NOENTRY
 // NOENTRY: error: no function @h, the module has @f, @g
 // RUN: not shoal-run %t/empty.mlir 2>&1 | FileCheck %s --check-prefix=EMPTY
-// EMPTY: error: the module has no function to run
+// EMPTY: empty.mlir:1:1: error: @external is declared without a body
 // RUN: not shoal-run %t/program.mlir --devices=2 2>&1 | FileCheck %s --check-prefix=NOMESH
 // NOMESH: error: the program has no shoal.mesh to partition it for
 // RUN: not shoal-run %t/disagree.mlir --devices=2 2>&1 | FileCheck %s --check-prefix=DEVICES

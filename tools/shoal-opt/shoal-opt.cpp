@@ -45,6 +45,27 @@ static LogicalResult optimize(StringRef inputPath, StringRef outputPath,
   return success();
 }
 
+/// The passes and pipelines of Shoal, before all others are known. Whoever asks
+/// for help looks for these passes first.
+static void registerOwnPasses(bool showsHelp) {
+  shoal::registerShoalPasses();
+  shoal::registerShoalConversionPasses();
+  shoal::registerEmulationPasses();
+  shoal::registerCPUPipelines();
+  shoal::registerCUDAPipelines();
+  shoal::registerDeviceImagePipelines();
+  shoal::registerEmulationPipelines();
+  if (!showsHelp)
+    return;
+  llvm::outs() << "Shoal's own; those of MLIR follow below.\n\n";
+  printRegisteredPasses();
+  llvm::outs() << '\n';
+}
+
+static bool isHelp(StringRef argument) {
+  return argument.ltrim('-') == "help" && argument.starts_with("-");
+}
+
 int main(int argc, char **argv) {
   // LLVM's libraries register options of every back end and pass when they are
   // loaded. MlirOptMain registers its own below.
@@ -55,14 +76,9 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   shoal::registerShoalDialects(registry);
   shoal::registerCUDATarget(registry);
+  registerOwnPasses(
+      llvm::any_of(llvm::drop_begin(llvm::ArrayRef(argv, argc)), isHelp));
   mlir::registerAllPasses();
-  shoal::registerShoalPasses();
-  shoal::registerShoalConversionPasses();
-  shoal::registerEmulationPasses();
-  shoal::registerCPUPipelines();
-  shoal::registerCUDAPipelines();
-  shoal::registerDeviceImagePipelines();
-  shoal::registerEmulationPipelines();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "Shoal optimizer driver\n", registry);
   auto config = MlirOptMainConfig::createFromCLOptions();

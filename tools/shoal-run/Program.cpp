@@ -16,6 +16,21 @@ using namespace shoal::reference;
 
 namespace shoal::run {
 
+/// Why no function can run; of the one of this name, where there is one.
+static LogicalResult reportNoEntry(ModuleOp module, StringRef name) {
+  auto functions = module.getOps<func::FuncOp>();
+  if (functions.empty())
+    return error("the program has no function");
+  func::FuncOp found = *functions.begin();
+  if (auto named = module.lookupSymbol<func::FuncOp>(name))
+    found = named;
+  return found.emitError("@")
+         << found.getName()
+         << (found.isExternal()
+                 ? " is declared without a body"
+                 : " is private: choose it with --entry to run it");
+}
+
 FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
   SmallVector<func::FuncOp> candidates;
   std::string names;
@@ -32,7 +47,7 @@ FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
   if (name.empty() && candidates.size() == 1)
     return candidates.front();
   if (candidates.empty())
-    return error("the module has no function to run");
+    return reportNoEntry(module, name);
   if (name.empty())
     return error("the module has several functions: choose one of " + names +
                  " with --entry");

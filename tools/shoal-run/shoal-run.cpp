@@ -15,6 +15,7 @@
 #include "shoal/Transforms/Import/TextLimits.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
+#include <new>
 
 using namespace mlir;
 using namespace shoal::run;
@@ -38,6 +39,7 @@ static OwningOpRef<ModuleOp> parse(StringRef path, llvm::SourceMgr &sources,
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   shoal::reportFatalErrors();
+  std::set_new_handler(nullptr); // LLVM's ends the process
   Options options = parseOptions(argc, argv);
   DialectRegistry registry;
   shoal::registerShoalDialects(registry);

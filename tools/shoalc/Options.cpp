@@ -9,6 +9,7 @@
 #include "mlir/Support/Timing.h"
 #include "shoal/Compiler/Cache.h"
 #include "shoal/Transforms/Options/PartitionFlags.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -26,6 +27,29 @@ cl::OptionCategory debugging("Options to look inside (MLIR)",
                              "--help-hidden lists the others of MLIR.");
 // NOLINTEND(bugprone-throwing-static-initialization)
 
+/// Values by name, as those of LLVM; of an unknown one the error says which
+/// there are and which is nearest.
+template <typename Value>
+struct NamedValues : cl::parser<Value> {
+  using cl::parser<Value>::parser;
+
+  bool parse(cl::Option &option, StringRef argument, StringRef given,
+             Value &result) {
+    if (this->findOption(given) < this->getNumOptions())
+      return cl::parser<Value>::parse(option, argument, given, result);
+    SmallVector<StringRef> known;
+    for (unsigned i = 0; i < this->getNumOptions(); ++i)
+      known.push_back(this->getOption(i));
+    StringRef nearest =
+        *llvm::min_element(known, [&](StringRef a, StringRef b) {
+          return given.edit_distance(a) < given.edit_distance(b);
+        });
+    return option.error("expected one of " + llvm::join(known, ", ") +
+                        " but got \"" + given + "\"; nearest is \"" + nearest +
+                        "\"");
+  }
+};
+
 struct CommandLine {
   cl::opt<std::string> input{cl::Positional, cl::Required, cl::desc("IN.mlir"),
                              cl::cat(category)};
@@ -35,7 +59,7 @@ struct CommandLine {
   cl::opt<std::string> entry{
       "entry", cl::value_desc("name"), cl::cat(category),
       cl::desc("The function to compile (default: the only public one)")};
-  cl::opt<Target> target{
+  cl::opt<Target, false, NamedValues<Target>> target{
       "target", cl::desc("What to compile for (default: cpu)"),
       cl::init(Target::CPU), cl::cat(category),
       cl::values(clEnumValN(Target::CPU, "cpu", "CPUs and MPI"),
@@ -63,7 +87,7 @@ struct CommandLine {
       "check-replicas", cl::cat(category),
       cl::desc("End a step where devices that should hold the same value do "
                "not, and name it")};
-  cl::opt<Emit> emit{
+  cl::opt<Emit, false, NamedValues<Emit>> emit{
       "emit", cl::desc("What to write (default: exe)"),
       cl::init(Emit::Executable), cl::cat(category),
       cl::values(

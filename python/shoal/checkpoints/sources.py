@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+import math
+import struct
 import zipfile
 import zlib
 from abc import abstractmethod
@@ -15,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.checkpoints.heads import check_shape, unrepeated
 from shoal.checkpoints.reading import TensorFile
 from shoal.checkpoints.regions import Region, shape_of, whole
 from shoal.closing import Closing
@@ -177,12 +180,12 @@ class SafetensorsSource(Source):
 
 def _indexed(index: Path) -> tuple[dict[str, Path], dict[str, Any]]:
     try:
-        content = json.loads(index.read_bytes())
+        content = json.loads(index.read_bytes(), object_pairs_hook=unrepeated)
         return (
             {name: _beside(index, file) for name, file in content["weight_map"].items()},
             dict(content.get("metadata", {})),
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise CheckpointError(f"{index}: is no index of safetensors files: {error}") from error
 
 
@@ -205,17 +208,20 @@ class ArchiveSource(Source):
             self._file = np.load(path, allow_pickle=False)
             if not isinstance(self._file, np.lib.npyio.NpzFile):
                 raise CheckpointError(f"{path}: is no archive of arrays")
-            self.arrays = {
-                name.removesuffix(".npy"): self._info(name.removesuffix(".npy"))
-                for name in self._file.zip.namelist()
-                if name.endswith(".npy")
-            }
+            names = [name.removesuffix(".npy") for name in self._file.zip.namelist() if name.endswith(".npy")]
+            self.arrays = unrepeated([(name, self._info(name)) for name in names])
 
     def _info(self, name: str) -> ArrayInfo:
+        """ValueError where the entry is not as long as its head says: NumPy would make room for what is not there."""
         with self._file.zip.open(f"{name}.npy") as entry:
             version = np.lib.format.read_magic(entry)
             read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
             shape, _, dtype = read(entry)
+            given = self._file.zip.getinfo(f"{name}.npy").file_size - entry.tell()
+        check_shape(name, shape)
+        expected = math.prod(shape) * dtype.itemsize
+        if not dtype.hasobject and expected != given:
+            raise ValueError(f"{name}: {dtype}{list(shape)} has {expected} bytes, but {given} are given")
         # What is read from it has the machine's order of bytes.
         return ArrayInfo(shape, dtype.newbyteorder("="))
 
@@ -237,8 +243,8 @@ class ArchiveSource(Source):
 
 # Of files that are damaged, encrypted, or compressed in a way that zipfile has not, and of pickles.
 _NO_ARCHIVE = (
-    AttributeError, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError,
-    zipfile.BadZipFile, zlib.error,
+    AttributeError, EOFError, KeyError, MemoryError, NotImplementedError, OverflowError, RuntimeError, SyntaxError,
+    TypeError, ValueError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 

@@ -36,13 +36,9 @@ def name_of(location: ir.Location) -> str:
 
     JAX ends the name of an op's type, `reduce:`, in a colon.
     """
-    if isinstance(location, ir.NameLoc):
-        return location.name_str.removesuffix(":")
-    if isinstance(location, ir.CallSiteLoc):
-        return name_of(location.callee)
-    if isinstance(location, ir.FusedLoc):
-        return next(filter(None, map(name_of, location.locations)), "")
-    return ""
+    parts = _parts_of(location, with_callers=False)
+    names = (part.name_str.removesuffix(":") for part in parts if isinstance(part, ir.NameLoc))
+    return next(filter(None, names), "")
 
 
 def joined(outer: str, name: str) -> str:
@@ -55,16 +51,27 @@ def joined(outer: str, name: str) -> str:
 
 def _files_of(location: ir.Location) -> Iterator[ir.FileLineColLoc]:
     """The places of a call stack, the innermost first."""
-    if isinstance(location, ir.FileLineColLoc):
-        yield location
-    elif isinstance(location, ir.NameLoc):
-        yield from _files_of(location.child_loc)
-    elif isinstance(location, ir.CallSiteLoc):
-        yield from _files_of(location.callee)
-        yield from _files_of(location.caller)
-    elif isinstance(location, ir.FusedLoc):
-        for part in location.locations:
-            yield from _files_of(part)
+    return (part for part in _parts_of(location) if isinstance(part, ir.FileLineColLoc))
+
+
+# More than JAX has of a call stack. Files may nest locations in any depth, or have one as many parts of another.
+_MOST_PARTS = 1000
+
+
+def _parts_of(location: ir.Location, with_callers: bool = True) -> Iterator[ir.Location]:
+    """A location and those in it: what is called before who calls it, the first ones of all."""
+    left = [location]
+    for _ in range(_MOST_PARTS):
+        if not left:
+            return
+        part = left.pop()
+        yield part
+        if isinstance(part, ir.NameLoc):
+            left.append(part.child_loc)
+        elif isinstance(part, ir.CallSiteLoc):
+            left += [part.caller, part.callee] if with_callers else [part.callee]
+        elif isinstance(part, ir.FusedLoc):
+            left += reversed(part.locations[:_MOST_PARTS])
 
 
 def spelled(

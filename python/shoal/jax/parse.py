@@ -11,11 +11,11 @@ from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from shoal.errors import ShoalError
+from shoal.errors import CompileError, ShoalError
+from shoal.executable.native import native
+from shoal.jax.foreign import text_of
 
 _BYTECODE = b"ML\xefR"
-# What the producer of a portable artifact writes behind the magic and version.
-_PORTABLE = b"StableHLO_v"
 
 
 def parse(program: Any) -> ir.Module:
@@ -25,6 +25,7 @@ def parse(program: Any) -> ir.Module:
     (`jax.export`'s `mlir_module_serialized`), the path of a file with one of
     these, a module of jaxlib's, `jax.jit(f).lower(...)` or
     `jax.export.export(...)(...)`.
+    Bytecode is read in a process of its own (`shoal.jax.foreign`), text within limits: what is damaged ends in an error.
     Raises ShoalError with MLIR's message where it cannot be read.
     """
     if hasattr(program, "compiler_ir"):
@@ -41,24 +42,33 @@ def parse(program: Any) -> ir.Module:
 
 
 def _parse_data(program: str | bytes | bytearray | Path) -> ir.Module:
+    file = program if isinstance(program, Path) else None
     data = program.read_bytes() if isinstance(program, Path) else program
     is_bytecode = not isinstance(data, str) and bytes(data[:4]) == _BYTECODE
-    if not is_bytecode and not isinstance(data, str):
-        try:
-            data = bytes(data).decode()
-        except UnicodeDecodeError as error:
-            raise ShoalError(f"neither MLIR bytecode nor UTF-8 text: {error}") from None
+    source = "<program>" if file is None else str(file)
+    text = text_of(bytes(data), source) if is_bytecode else _decoded(data)
+    try:
+        native().verify_limits(text, source)
+    except CompileError as error:
+        raise ShoalError(f"not a StableHLO program: {error}") from None
     with jax_mlir.make_ir_context() as context:
         try:
-            if is_bytecode and _PORTABLE in bytes(data[:64]):
-                return stablehlo.deserialize_portable_artifact(context, bytes(data))
-            if isinstance(program, Path):  # so that locations name the file
-                return ir.Module.parseFile(str(program), context)
-            return ir.Module.parse(data, context)
+            if file and not is_bytecode:  # so that locations name the file
+                return ir.Module.parseFile(str(file), context)
+            return ir.Module.parse(text, context)
         except ir.MLIRError as error:
             raise ShoalError(f"not a StableHLO program: {_message(error)}") from None
         except (ValueError, RuntimeError) as error:
             raise ShoalError(f"not a StableHLO program: {error}") from None
+
+
+def _decoded(data: str | bytes | bytearray) -> str:
+    if isinstance(data, str):
+        return data
+    try:
+        return bytes(data).decode()
+    except UnicodeDecodeError as error:
+        raise ShoalError(f"neither MLIR bytecode nor UTF-8 text: {error}") from None
 
 
 def _verified(module: ir.Module) -> ir.Module:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shoal.errors import InputError
+from shoal.errors import InputError, TraceTypeError
 from shoal.frontend.buffers import Buffers
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.value import Value
@@ -28,7 +28,7 @@ from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.context import attend_over
 from shoal.models.decoder import Decoded, decode, loss_of
 from shoal.models.encoder_decoder import EncoderDecoder
-from shoal.models.families import model_config_of, published_config, read_config
+from shoal.models.families import Read, made_of, published_config, read_config
 from shoal.models.files import Tensors, open_model, write_file, write_model
 from shoal.models.megatron import model_config
 from shoal.models.rope import Rope, rope_of, rotate
@@ -53,8 +53,8 @@ class Model:
 
     config: ModelConfig
     layout: Layout = SINGLE
-    # The config.json that it was made of, for `write`.
-    published: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    # What it was made of, for `write`.
+    published: Read | None = field(default=None, compare=False, repr=False)
 
     def logits(self, params: Any, tokens: ArrayLike) -> Value:
         """[B, S, V] of tokens [B, S]."""
@@ -129,9 +129,9 @@ class Model:
     def _config_json(self, dtype: str) -> dict[str, Any] | None:
         if self.published is None:
             return None
-        if model_config_of(self.published) != self.config:
+        if self.published.config != self.config:
             raise InputError("write: the model's configuration is not that of its config.json: make it by from_config")
-        return published_config(self.published, dtype)
+        return published_config(self.published.file, dtype)
 
     def stages(self) -> Stages | None:
         """How the layout cuts the layers, see `stages_of`."""
@@ -148,20 +148,26 @@ class Model:
 
 def from_config(
     config: Mapping[str, Any] | str | os.PathLike[str], layout: Layout = SINGLE, *,
-    router: Router | None = None, router_shapes: RouterShapes | None = None,
+    router: Router | None = None, router_shapes: RouterShapes | None = None, **fields: Any,
 ) -> Model:  # fmt: skip
     """The model of a `config.json`: of its fields, of the file or its folder, or of a published model by its name,
     "mixtral-8x7b".
 
+    fields: in place of the file's, by its names: num_hidden_layers=4; and those of `MoeConfig` that no file has:
+      moe_expert_rank_capacity_factor=1.5.
     router, router_shapes: of each layer with experts in the place of the family's router, see `MoeConfig`; such a
     model is written without a config.json.
+
     Every field is read, refused or known to have no effect (docs/guide/Configurations.md). UnsupportedError names a
     family, a field or a value that there is no counterpart of, and an unknown field with the one that is nearest to
-    it; InputError a value that its field may not have, with what it may be; CheckpointError a file that is missing or
-    no JSON, and a text that is neither a place nor a name.
+    it; InputError a value that its field may not have, with what it may be, and a keyword that is no field;
+    CheckpointError a file that is missing or no JSON, and a text that is neither a place nor a name.
     """
-    fields, place = read_config(config)
-    model = Model(model_config_of(fields, place), layout, dict(fields))
+    if not isinstance(layout, Layout):
+        raise TraceTypeError(f"from_config: layout: expected a Layout, got {type(layout).__name__}")
+    file, place = read_config(config)
+    made = made_of(file, fields, place)
+    model = Model(made.config, layout, made)
     return model if router is None and router_shapes is None else model.with_router(router, router_shapes)
 
 
@@ -177,6 +183,8 @@ def from_megatron(
     UnsupportedError names a flag or value that there is no counterpart of, and an unknown flag with the one that is
     nearest to it; InputError and TraceError a value that it may not have.
     """
+    if not isinstance(layout, Layout):
+        raise TraceTypeError(f"from_megatron: layout: expected a Layout, got {type(layout).__name__}")
     return Model(model_config(arguments, vocab_size), layout)
 
 

@@ -7,17 +7,52 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoal.errors import CheckpointError, InputError, TraceError, UnsupportedError
 from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.published import PUBLISHED
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
-from shoal.moe.schemas import SIZES, ConfigFile, checked
+from shoal.moe.names import nearest
+from shoal.moe.schemas import ALIASES, SCHEMAS, SIZES, ConfigFile, checked
 
-__all__ = ["model_config_of", "published_config", "read_config"]
+__all__ = ["Read", "made_of", "model_config_of", "published_config", "read_config"]
+
+
+class Read(NamedTuple):
+    """A model's configuration, the fields of its config.json, and those of `MoeConfig` that were given beside it."""
+
+    config: ModelConfig
+    file: dict[str, Any]
+    moe: dict[str, Any]
+
+
+def made_of(file: Mapping[str, Any], given: Mapping[str, Any], place: str = "") -> Read:
+    """Of a config.json, and fields that stand in place of its own: by the names that its family has in a file, or, of
+    experts, by those of `MoeConfig`.
+
+    InputError names a field that neither has, with the nearest; else as of `model_config_of`.
+    """
+    if not isinstance(file, Mapping):
+        return Read(model_config_of(file, place), {}, {})  # which says so
+    known = SCHEMAS.get(str(file.get("model_type")), {})
+    own = {field.name for field in fields(MoeConfig)}
+    for name in file:
+        if known and name in own and name not in known and name not in ALIASES:
+            raise UnsupportedError(
+                f"{place}from_config: {name} is no field of {file['model_type']}'s files: give it as a keyword, {name}="
+            )
+    for name in given:
+        if name not in known and name not in ALIASES and name not in own:
+            raise InputError(f"from_config: {name}= is no field{nearest(name, [*known, *ALIASES, *own])}")
+    of_file = {ALIASES.get(name, name): value for name, value in given.items() if name in known or name in ALIASES}
+    kept = {name: value for name, value in file.items() if ALIASES.get(name, name) not in of_file}
+    of_moe = {name: value for name, value in given.items() if name in own and name not in of_file}
+    made = {**kept, **of_file}
+    return Read(model_config_of(made, place, of_moe), made, of_moe)
 
 
 def read_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
@@ -42,23 +77,27 @@ def read_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Map
         raise CheckpointError(f"{file}: is no JSON: {error}") from None
 
 
-def model_config_of(config: Mapping[str, Any], place: str = "") -> ModelConfig:
+def model_config_of(
+    config: Mapping[str, Any], place: str = "", of_moe: Mapping[str, Any] | None = None
+) -> ModelConfig:
     """UnsupportedError names a family, a field or a value that there is no counterpart of, InputError a value that
-    its field may not have (`shoal.moe.schemas`), TraceError fields without a meaning together; each behind `place`."""
+    its field may not have (`shoal.moe.schemas`), TraceError fields without a meaning together; each behind `place`.
+
+    of_moe: fields of `MoeConfig` in place of those that the file makes."""
     try:
-        return _model_config(checked(config))
+        return _model_config(checked(config), of_moe or {})
     except (InputError, TraceError, UnsupportedError) as error:
         raise type(error)(f"{place}{error}") from None
 
 
-def _model_config(file: ConfigFile) -> ModelConfig:
-    moe = MoeConfig.from_hf(file)
+def _model_config(file: ConfigFile, of_moe: Mapping[str, Any]) -> ModelConfig:
+    moe = MoeConfig.from_hf(file, **of_moe)
     family, layers, heads = file.family, file["num_hidden_layers"], file["num_attention_heads"]
     latent = _latent(file) if family.startswith("deepseek") else None
     shared = file["num_key_value_heads"] or heads
     size = _head_size(file, heads, latent)
     turning = latent.rope if latent else size
-    _check_heads(heads, shared, turning)
+    _check_heads(file, heads, shared, turning)
     return ModelConfig(
         family=family,
         vocab_size=file["vocab_size"],
@@ -111,13 +150,15 @@ def _head_size(file: ConfigFile, heads: int, latent: LatentAttention | None) -> 
     return file["head_dim"] or file["hidden_size"] // heads
 
 
-def _check_heads(heads: int, shared: int, turning: int) -> None:
+def _check_heads(file: ConfigFile, heads: int, shared: int, turning: int) -> None:
     if heads % shared:
         raise UnsupportedError(
             f"from_config: num_attention_heads {heads} is not divisible by num_key_value_heads {shared}"
         )
     if turning % 2:
-        raise UnsupportedError(f"from_config: heads of which {turning} elements turn; expected an even number")
+        name = "qk_rope_head_dim" if "qk_rope_head_dim" in file else "head_dim"
+        given = "" if file.says(name) else ", which is hidden_size / num_attention_heads"
+        raise UnsupportedError(f"from_config: {name} {turning}{given}: elements turn in pairs; expected an even number")
 
 
 def _pieces(file: ConfigFile, family: str) -> dict[str, Any]:

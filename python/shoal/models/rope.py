@@ -57,7 +57,9 @@ def rope_of(config: Mapping[str, Any], size: int) -> Rope:
     longest = config.get("max_position_embeddings")
     original = options.get(name) or config.get(name) or longest
     try:
-        return _KINDS[kind](plain, {**options, name: original, "longest": longest, "base": base})
+        known = {name: original, "max_position_embeddings": longest}
+        given = {name: value for name, value in known.items() if value is not None}
+        return _KINDS[kind](plain, {**options, **given, "base": base})
     except KeyError as missing:
         raise InputError(f"rope_parameters: {missing.args[0]} of {kind} is missing") from None
 
@@ -128,7 +130,9 @@ def _longrope(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
             raise InputError(f"rope_parameters: {name} has {factors.size} factors; expected {plain.size}")
         return tuple((plain / factors).tolist())
 
-    factor = options.get("factor") or options["longest"] / original
+    if original < 2:
+        raise InputError(f"rope_parameters: original_max_position_embeddings {original} of longrope: expected 2 or more")
+    factor = options.get("factor") or options["max_position_embeddings"] / original
     given = options.get("attention_factor")
     made = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
     return Rope(stretched("short_factor"), made if given is None else given, 1.0, stretched("long_factor"), original)

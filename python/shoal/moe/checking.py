@@ -229,7 +229,10 @@ def _capacity_pairs(c: Any) -> Pairs:
         yield field, "router_type", getattr(c, field) and chooses, "experts choose"
     kind, rank = c.moe_token_dispatcher_type, "moe_expert_rank_capacity_factor"
     of_ranks = c.moe_expert_rank_capacity_factor
-    yield rank, "moe_token_dispatcher_type", of_ranks is not None and kind != "alltoall", "only exchanged rows have a buffer of a device"
+    yield (
+        rank, "moe_token_dispatcher_type", of_ranks is not None and kind not in ("auto", "alltoall"),
+        "only exchanged rows have a buffer of a device",
+    )  # fmt: skip
     yield rank, name, of_ranks is not None and drops, "buffers are those of experts"
     yield (
         "moe_token_dispatcher_type", "router_type", chooses and kind in ("einsum", "allgather"),

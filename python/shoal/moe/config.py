@@ -84,7 +84,8 @@ class MoeConfig:
     renormalize_after_drop: bool = False
     moe_pad_expert_input_to_capacity: bool = False
 
-    # Rows that a device gets of all devices' choices, in multiples of the mean; None: all that could come.
+    # Rows that a device gets of all devices' choices, in multiples of the mean; None: all that could come. Of
+    # exchanged rows: "auto" is "alltoall" with it.
     moe_expert_rank_capacity_factor: float | None = None
 
     # Dispatch: "auto", "einsum", "sort", "allgather" or "alltoall".

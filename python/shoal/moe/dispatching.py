@@ -85,6 +85,8 @@ def _choose(config: MoeConfig, sizes: tuple[int | None, int, int], costs: dict[s
         return "sort", "experts lie whole on every device"
     if named != "auto":
         return named, "named"
+    if config.moe_expert_rank_capacity_factor is not None:
+        return "alltoall", "only exchanged rows have a buffer of a device, which is asked for"
     if room is None and t > 1:
         return "allgather", "nothing is dropped, and experts lie in parts"
     if config.moe_pad_expert_input_to_capacity:

@@ -10,9 +10,12 @@ X = E / e experts and 1 / t of their hidden units; R rows that it gets at most, 
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from shoal.errors import CompileWarning
+from shoal.frames import user_stacklevel
 from shoal.frontend.annotations import P, constrain
 from shoal.frontend.checks import check
 from shoal.frontend.collectives import all_gather, axis_index, ragged_all_to_all
@@ -113,11 +116,33 @@ def exchange_rows(tokens: Value, routing: Routing, config: MoeConfig, layout: La
     devices = Places(layout, 1, k, config.num_experts).devices
     factor = config.moe_expert_rank_capacity_factor
     places = Places(layout, -(-groups * count // devices), k, config.num_experts, factor)
+    _warn_of_room(places, config, tokens)
     spread = _Spread(places, groups, count)
     expert = spread.out(where(routing.kept, routing.experts, config.num_experts), config.num_experts)
     weights = None if config.is_postscore else spread.out(routing.weights)
     rows, order, lists, begins, ends = _send(places, spread.out(tokens), expert, weights)
     return Buffers(rows, Exchanged(order, lists, begins, ends, spread))
+
+
+# Buffers of fewer bytes are let be.
+_LARGE = 1 << 30
+
+
+def _warn_of_room(places: Places, config: MoeConfig, tokens: Value) -> None:
+    """Of buffers for rows that would come if all tokens chose one device's experts, where they are large: no value
+    drops nothing, so who runs out of memory has to choose one."""
+    mean = places.copies * places.choices
+    units = config.moe_ffn_hidden_size // places.copies * (2 if config.gated_linear_unit else 1)
+    size = tokens.dtype.itemsize * (2 * tokens.shape[2] + units)
+    if places.factor is not None or places.room <= mean or places.room * size < _LARGE:
+        return
+    warnings.warn(
+        f"moe: moe_expert_rank_capacity_factor=None: each layer's buffers are for the {places.room} rows that a device gets"
+        f" at most, {places.room * size / 2**30:.1f} GiB; {mean} rows come on average, {mean * size / 2**30:.1f} GiB. Give"
+        " a factor, as 1.5, to have that many times the average and drop what does not fit",
+        CompileWarning,
+        stacklevel=user_stacklevel(),
+    )
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import inf
 from numbers import Integral, Real
+from sys import float_info
 from typing import Any
 
 from shoal.errors import InputError, UnsupportedError
 from shoal.moe.names import nearest
 
 __all__ = ["ALIASES", "ROPE", "SCHEMAS", "SIZES", "ConfigFile", "Field", "Law", "checked", "rope_options"]
+
+
+_LARGEST = float_info.max
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ def _is_integer(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    """One that a float can be: JSON has integers of any size, and readers of it NaN and infinity."""
+    return isinstance(value, Real) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
 
 
 def _integer(low: int, high: int) -> Law:
@@ -48,10 +52,11 @@ def _list_of(law: Law) -> Law:
 _LAYERS = 10_000  # more than any model has; a number by mistake ends at once
 SIZE, COUNT = _integer(1, 2**31 - 1), _integer(0, 2**31 - 1)
 LAYERS = _integer(1, _LAYERS)
-POSITIVE = Law("a positive number", lambda x: _is_number(x) and 0 < x < inf)
-NOT_NEGATIVE = Law("a number of at least 0", lambda x: _is_number(x) and 0 <= x < inf)
-BASE = Law("a number above 1", lambda x: _is_number(x) and 1 < x < inf)
-NUMBER = Law("a number", lambda x: _is_number(x) and -inf < x < inf)
+POSITIVE = Law("a positive number", lambda x: _is_number(x) and x > 0)
+NOT_NEGATIVE = Law("a number of at least 0", lambda x: _is_number(x) and x >= 0)
+BASE = Law("a number above 1", lambda x: _is_number(x) and x > 1)
+NUMBER = Law("a number", _is_number)
+MAGNITUDE = Law("a number from 0 to 1000", lambda x: _is_number(x) and 0 <= x <= 1000)
 PART = Law("a number of at least 0 and below 1", lambda x: _is_number(x) and 0 <= x < 1)
 FLAG = Law("true or false", lambda x: isinstance(x, bool))
 TEXT = Law("a text", lambda x: isinstance(x, str))
@@ -267,8 +272,8 @@ ROPE: dict[str, Field] = {
     "beta_fast": Field(POSITIVE, None),
     "beta_slow": Field(POSITIVE, None),
     "truncate": Field(FLAG, None),
-    "mscale": Field(NOT_NEGATIVE, None),
-    "mscale_all_dim": Field(NOT_NEGATIVE, None),
+    "mscale": Field(MAGNITUDE, None),
+    "mscale_all_dim": Field(MAGNITUDE, None),
     "low_freq_factor": Field(POSITIVE, None),
     "high_freq_factor": Field(POSITIVE, None),
     "short_factor": Field(POSITIVES, None),

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What cannot be imported: one exception, which names the ops and JAX's lines."""
 
+import io
+
 import jax
 import jax.numpy as jnp
 import pytest
-from jax import lax
+from jax import export, lax
 from jaxlib.mlir import ir
 
 import shoal.jax
 from shoal.errors import ShoalError, UnsupportedError
-from shoal.jax import registry
+from shoal.jax import foreign, registry
 from shoal.jax.annotations import walk
 from shoal.jax.halves import rules
 
@@ -120,6 +122,89 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 def test_bad_programs(program, message):
     with pytest.raises(ShoalError, match=message):
         shoal.jax.import_stablehlo(program)
+
+
+def artifact():
+    traced = jax.jit(lambda x: jnp.sin(x) + 1)
+    return export.export(traced)(jax.ShapeDtypeStruct((4,), jnp.float32)).mlir_module_serialized
+
+
+def test_bytecode_is_read_in_another_process(tmp_path):
+    """Portable artifacts, bytecode as it is, and files of both; locations are those of the bytes."""
+    file = tmp_path / "program.bc"
+    module = jax.jit(lambda x: jnp.sin(x) + 1).lower(jnp.ones(4)).compiler_ir("stablehlo")
+    plain = io.BytesIO()
+    module.operation.write_bytecode(plain)
+    for data in (artifact(), plain.getvalue()):
+        file.write_bytes(data)
+        assert __file__ in shoal.jax.import_stablehlo(file)
+    assert "math.sin" in shoal.jax.import_stablehlo(bytearray(artifact()))
+
+
+@pytest.mark.parametrize("byte, bit", [(74, 6), (195, 5), (300, 2)])
+def test_a_bit_that_is_another(byte, bit):
+    """Is read or refused; the first two end jaxlib's reader by a signal."""
+    data = bytearray(artifact())
+    data[byte % len(data)] ^= 1 << bit
+    try:
+        shoal.jax.import_stablehlo(bytes(data))
+    except ShoalError as error:
+        assert "StableHLO" in str(error) or isinstance(error, UnsupportedError)
+
+
+@pytest.mark.parametrize(
+    "reader, message",
+    [
+        ("import os\nos.abort()", "the reader of its bytecode ends by SIGABRT: bytes are damaged"),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", "ends by SIGSEGV: bytes are damaged"),
+        ("import sys\nsys.exit('it is none')", "not a StableHLO program: <program>: it is none"),
+        (
+            "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 2))\nwhile True: pass",
+            "not read in 1 s of the processor's time",
+        ),
+        ("import sys\nsys.stdout.write('[' * 300)", "nests deeper than 256 brackets"),
+    ],
+)
+def test_readers_that_end_otherwise(monkeypatch, tmp_path, reader, message):
+    file = tmp_path / "reader.py"
+    file.write_text(reader)
+    monkeypatch.setattr(foreign, "READER", file)
+    monkeypatch.setattr(foreign, "SECONDS", 1)
+    with pytest.raises(ShoalError, match=message):
+        shoal.jax.import_stablehlo(b"ML\xefR")
+
+
+def test_a_reader_has_limits(monkeypatch):
+    """Of memory: what it cannot have ends it, and not this process."""
+    monkeypatch.setattr(foreign, "MEMORY", 1 << 20)
+    monkeypatch.setattr(foreign, "MEMORY_PER_BYTE", 0)
+    with pytest.raises(ShoalError, match="not a StableHLO program: <program>: "):
+        shoal.jax.import_stablehlo(artifact())
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("module attributes {a.z = " + "[" * 200_000 + "]" * 200_000 + "} {}", "nests deeper than 256 brackets"),
+        ("func.func @main() { return %r#2147483647 : tensor<4xf32> }", "value numbers up to here ask for more values"),
+    ],
+)
+def test_texts_that_a_parser_cannot_be_given(tmp_path, text, message):
+    file = tmp_path / "deep.mlir"
+    file.write_text(text)
+    with pytest.raises(ShoalError, match=f"not a StableHLO program: <program>:1:.* {message}"):
+        shoal.jax.import_stablehlo(text)
+    with pytest.raises(ShoalError, match=f"not a StableHLO program: {file}:1:.* {message}"):
+        shoal.jax.import_stablehlo(file)
+
+
+@pytest.mark.parametrize("form", ['loc("a{0}"(#loc{1}))', "loc(fused[#loc{1}, #loc{1}])", "loc(callsite(#loc{1} at #loc{1}))"])
+def test_locations_in_each_other(form):
+    """5,000 of them, and those that have one as two parts: 2^5,000 leaves."""
+    locations = ['#loc0 = loc("model.py":7:3)', *(f"#loc{i} = " + form.format(i, i - 1) for i in range(1, 5000))]
+    text = with_op("%y = stablehlo.sine %x : tensor<4xf32> loc(#loc4999)")
+    imported = shoal.jax.import_stablehlo("\n".join([*locations, text]))
+    assert "math.sin" in imported
 
 
 PLACE = ' loc("model.py":7:3)'

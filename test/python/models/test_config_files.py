@@ -4,12 +4,15 @@
 
 import json
 import time
+import warnings
 
 import numpy as np
 import pytest
 
+from changed_configs import campaign, configs
 from frontend_testing import evaluate, shoal
 from published_configs import PUBLISHED
+from shoal.frontend.tracing import trace_program
 from shoal.models import from_config, rope_of
 from shoal.models.published import PUBLISHED as OWN
 from shoal.moe import Layout, MoeConfig
@@ -239,6 +242,29 @@ def test_fields_that_do_not_fit_together():
             from_config(wrong)
 
 
+def test_positions_of_no_length():
+    """Each kind that needs a length has one, or says which field is missing."""
+    config = {**config_of("mixtral"), "max_position_embeddings": None, "rope_scaling": None}
+    pairs = len(from_config(config).config.rope.frequencies)
+    factors = {"short_factor": [1.0] * pairs, "long_factor": [2.0] * pairs}
+    ends = {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    for kind, options in {"yarn": {}, "llama3": ends, "longrope": factors}.items():
+        with pytest.raises(shoal.InputError, match=f"original_max_position_embeddings of {kind} is missing"):
+            from_config({**config, "rope_parameters": {"rope_type": kind, "factor": 2.0, **options}})
+    longrope = {"rope_type": "longrope", "factor": 2.0, "original_max_position_embeddings": 1, **factors}
+    with pytest.raises(shoal.InputError, match="original_max_position_embeddings 1 of longrope: expected 2 or more"):
+        from_config({**config, "rope_parameters": longrope})
+
+
+def test_changed_values():
+    """A few kinds of values in each place of a file; `changed_configs.py` has all, and all files."""
+    others = ("x", -1, 7, 10**400, [None], {"x": 1})
+    for name, config in configs().items():
+        kinds, wrong = campaign(config, others)
+        assert not wrong, (name, wrong)
+        assert kinds["model"] and kinds["InputError"], (name, kinds)
+
+
 def test_a_size_by_mistake_ends_at_once():
     begun = time.monotonic()
     for name in ("num_hidden_layers", "vocab_size", "num_experts", "hidden_size", "first_k_dense_replace"):
@@ -267,6 +293,62 @@ def test_a_file_is_named(tmp_path):
     path.write_text("[]")
     with pytest.raises(shoal.InputError, match=rf"{path}: from_hf: \[\]: expected an object"):
         from_config(path)
+
+
+def test_fields_beside_a_file(tmp_path):
+    """By the names of the file, or those of MoeConfig; the file that is written has the former."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads((MODELS / "mixtral.json").read_text())["config"]))
+    model = from_config(path, Layout(), num_hidden_layers=1, num_experts=8, moe_expert_rank_capacity_factor=1.5)
+    assert model.config.num_hidden_layers == 1 and model.config.moe.num_experts == 8
+    assert model.config.moe.moe_expert_rank_capacity_factor == 1.5
+    model.write(tmp_path / ".", model.init())
+    written = json.loads(path.read_text())
+    assert written["num_hidden_layers"] == 1 and written["num_experts"] == 8 and "num_local_experts" not in written
+    assert from_config(tmp_path).config == model.config.__class__(
+        **{**vars(model.config), "moe": model.config.moe.replace(moe_expert_rank_capacity_factor=None)}
+    )
+
+
+def test_fields_beside_a_file_that_are_wrong(tmp_path):
+    config = config_of("mixtral")
+    cases = [
+        ({"moe_expert_rank_capacity_facto": 1.5}, shoal.InputError,
+         "moe_expert_rank_capacity_facto= is no field; nearest is moe_expert_rank_capacity_factor"),
+        ({"num_hidden_layers": "x"}, shoal.InputError, "num_hidden_layers 'x' of mixtral: expected an integer"),
+        ({"moe_expert_rank_capacity_factor": -1}, shoal.TraceError, "moe_expert_rank_capacity_factor=-1 is not a positive"),
+        ({"layout": {"ep": 2}}, shoal.TraceTypeError, "from_config: layout: expected a Layout, got dict"),
+    ]  # fmt: skip
+    for fields, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            from_config(config, **fields)
+    with pytest.raises(shoal.UnsupportedError, match="moe_expert_rank_capacity_factor is no field of mixtral's files: give"):
+        from_config({**config, "moe_expert_rank_capacity_factor": 1.5})
+
+
+def test_room_for_all_tokens_is_warned_of():
+    """Mixtral-8x7B on 64 devices, once for all of its layers; with a factor nothing is said."""
+    layout = Layout.folded({"dp": 64}, {"ep": 8, "edp": 8})
+    for factor, expected in ((None, 1), (1.5, 0)):
+        model = from_config(
+            PUBLISHED["Mixtral-8x7B"][0], layout, num_hidden_layers=2, moe_expert_rank_capacity_factor=factor
+        )
+        params, tokens = arrays_of(model.shapes()), np.broadcast_to(np.int32(0), (64, 4096))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("default")
+            trace_program(model.logits, (params, tokens), layout.mesh)
+        found = [str(warning.message) for warning in said if "moe_expert_rank_capacity_factor" in str(warning.message)]
+        assert len(found) == expected, found
+        assert not found or "for the 65536 rows that a device gets at most" in found[0] and "8192 rows" in found[0]
+
+
+def arrays_of(shapes):
+    """Of bfloat16, which take no memory."""
+    if isinstance(shapes, dict):
+        return {name: arrays_of(shape) for name, shape in shapes.items()}
+    if isinstance(shapes, list):
+        return [arrays_of(shape) for shape in shapes]
+    return np.broadcast_to(np.zeros((), shoal.bfloat16), shapes)
 
 
 def size_of(tree):

@@ -120,7 +120,7 @@ def test_what_there_is_none_of():
         "partial_rotary_factor 0.5": {"partial_rotary_factor": 0.5},
         "hidden_size is missing": {"hidden_size": None},
         "num_attention_heads 4 is not divisible by num_key_value_heads 3": {"num_key_value_heads": 3},
-        "heads of which 5 elements turn": {"head_dim": 5},
+        "head_dim 5: elements turn in pairs": {"head_dim": 5},
         "sliding_window 0": {"sliding_window": 0},
         r"layer_types \['chunked_attention'\]": {"layer_types": ["chunked_attention"] * 2},
         "layer_types of 3 layers, num_hidden_layers 2": {"layer_types": ["full_attention"] * 3},

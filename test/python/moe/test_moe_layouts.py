@@ -273,6 +273,8 @@ def test_which_dispatcher_is_taken():
     dropless = plan_dispatch((8, 64, 32), 4, MoeConfig(8, 16), many)
     assert dropless.name == "alltoall" and dropless.bytes_sent["alltoall"] == 28672
     assert plan_dispatch((8, 64, 32), 4, MoeConfig(8, 16, 8), few).name == "allgather"
+    bounded = MoeConfig(8, 16, 8, moe_expert_rank_capacity_factor=1.5)
+    assert plan_dispatch((8, 64, 32), 4, bounded, few).name == "alltoall"
     parts = Layout.folded({"dp": 8}, {"ep": 4, "etp": 2})
     assert "in parts" in plan_dispatch((8, 64, 32), 4, MoeConfig(8, 16), parts).reason
     assert plan(many, 2, moe_token_dispatcher_type="einsum").reason.startswith("named; a device sends 28672 by")
