@@ -150,6 +150,10 @@ TYPES = {
     "i32 unsigned": (np.uint32, [2**32 - 1, 2**31, 0, 1]),
     "i16 unsigned": (np.uint16, [2**16 - 1, 2**15, 0, 1]),
     "i8 unsigned": (np.uint8, [255, 128, 0, 1]),
+    'i8 codes = "i4"': (ml_dtypes.int4, [7, -8, 0, -1]),
+    'i8 codes = "ui2"': (ml_dtypes.uint2, [3, 2, 0, 1]),
+    'i8 codes = "f8E4M3FNUZ"': (ml_dtypes.float8_e4m3fnuz, [0.5, -1.0, 240.0, 2.0**-10]),
+    'i8 codes = "f4E2M1FN"': (ml_dtypes.float4_e2m1fn, [0.5, -1.0, 6.0, 0.0]),
 }
 
 
@@ -157,8 +161,8 @@ def test_every_type_comes_back():
     """One program with an argument of each type, whose shards all devices have."""
     arguments, results, types = [], [], []
     for number, element in enumerate(TYPES):
-        element, _, unsigned = element.partition(" ")
-        mark = " {shoal.unsigned}" if unsigned else ""
+        element, _, said = element.partition(" ")
+        mark = f" {{shoal.{said}}}" if said else ""
         arguments.append(f"%x{number}: tensor<4x{element}>{mark}")
         results.append(f"tensor<4x{element}>{mark}")
         types.append(f"tensor<4x{element}>")

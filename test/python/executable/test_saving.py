@@ -175,6 +175,15 @@ def test_what_is_wrong_is_named(small, tmp_path, change, message):
         shoal.load(tmp_path / "a.shoal")
 
 
+@pytest.mark.parametrize("codes, place", [("i5", "codes"), ([], "codes"), ("i4", "dtype")])
+def test_codes_are_bytes_of_a_known_type(small, tmp_path, codes, place):
+    metadata = json.loads(small["program.json"])
+    metadata["description"]["inputs"][0]["codes"] = codes
+    (tmp_path / "a.shoal").write_bytes(zipped({**small, "program.json": json.dumps(metadata)}))
+    with pytest.raises(shoal.ShoalError, match=rf"inputs\[0\]\.{place}: unexpected"):
+        shoal.load(tmp_path / "a.shoal")
+
+
 def test_shapes_that_no_memory_holds(small, tmp_path):
     for shape, message in [([2**40, 2**40], "no memory holds shape"), ([8], "but local_shape")]:
         metadata = json.loads(small["program.json"])

@@ -93,12 +93,12 @@ def test_every_code_is_its_number(name):
 @pytest.mark.parametrize("name", FLOATS)
 def test_every_half_is_rounded_as_in_ml_dtypes(name):
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-    brain = np.arange(1 << 16, dtype=np.uint16).view(ml_dtypes.bfloat16)
+    brains = np.arange(1 << 16, dtype=np.uint16).view(ml_dtypes.bfloat16)
     wanted = dtype(name)
-    for numbers in (halves, brain):
-        (found,) = evaluate(lambda x: x.astype(wanted), numbers)
-        with np.errstate(all="ignore"):
-            np.testing.assert_array_equal(codes_of(found), codes_of(numbers.astype(wanted)))
+    found = evaluate(lambda x, y: (x.astype(wanted), y.astype(wanted)), halves, brains)
+    with np.errstate(all="ignore"):
+        for codes, numbers in zip(found, (halves, brains), strict=True):
+            np.testing.assert_array_equal(codes_of(codes), codes_of(numbers.astype(wanted)))
 
 
 def midpoints(name):
@@ -113,19 +113,16 @@ def midpoints(name):
 def test_wide_floats_are_rounded_once(name):
     """f64 next to a number in f32 as its neighbour in f32, which is nearest to the same code."""
     wanted, single = dtype(name), midpoints(name).astype(np.float32)
-    double = single.astype(np.float64)
-    pairs = [(single, double)]
-    pairs += [(np.nextafter(single, np.float32(end)), np.nextafter(double, end)) for end in (-9e9, 9e9)]
+    double, ends = single.astype(np.float64), (-9e9, 9e9)
+    nearest = [single, *(np.nextafter(single, np.float32(end)) for end in ends)]
+    double = np.concatenate([double, *(np.nextafter(double, end) for end in ends)])
     words = RNG.integers(0, 1 << 32, 20000, np.uint32).view(np.float32)
-    with np.errstate(all="ignore"):
-        for number, (nearest, numbers) in enumerate(pairs):
-            expected = codes_of(nearest.astype(wanted))
-            with jax.enable_x64(True):
-                (found,) = evaluate(lambda x: x.astype(wanted), numbers)
-            np.testing.assert_array_equal(codes_of(found), expected, f"f64 {number}")
-            singles = np.concatenate([nearest, words])
-            (found,) = evaluate(lambda x: x.astype(wanted), singles)
-            np.testing.assert_array_equal(codes_of(found), codes_of(singles.astype(wanted)))
+    single = np.concatenate([*nearest, words])
+    with np.errstate(all="ignore"), jax.enable_x64(True):
+        found = evaluate(lambda x, y: (x.astype(wanted), y.astype(wanted)), double, single)
+        expected = codes_of(single.astype(wanted))
+    np.testing.assert_array_equal(codes_of(found[0]), expected[: double.size])
+    np.testing.assert_array_equal(codes_of(found[1]), expected)
 
 
 def limited(numbers, name):
@@ -383,6 +380,7 @@ def test_collectives_of_int4():
     n = x.astype(np.int64)
     np.testing.assert_array_equal(total, np.full(4, n.sum()))
     np.testing.assert_array_equal(moved.astype(np.int64), np.roll(n, 8))
-    np.testing.assert_array_equal(summed.view(np.uint8), wrap(n.reshape(4, 8).sum(0), "int4").view(np.uint8))
+    expected = wrap(n.reshape(4, 8).sum(0), "int4")
+    np.testing.assert_array_equal(summed.view(np.uint8), expected.view(np.uint8))
     sent = exe.stats["bytes_sent_per_device"]
     assert sent["all_gather"] == 24 and sent["collective_permute"] == 8

@@ -243,16 +243,21 @@ def test_operands_are_broadcast():
 @pytest.mark.parametrize(
     "op, reason",
     [
-        ('"stablehlo.outfeed"(%a0, %t) : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token', "a program takes its arrays"),
         (
-            '"stablehlo.send"(%a0, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>,'
-            " is_host_transfer = true}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token",
+            '"stablehlo.outfeed"(%a0, %t) : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token',
+            "a program takes its arrays",
+        ),
+        (
+            '"stablehlo.send"(%a0, %t) <{is_host_transfer = true, channel_handle ='
+            " #stablehlo.channel_handle<handle = 1, type = 2>}>"
+            " : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token",
             "a program takes its arrays",
         ),
     ],
 )
 def test_refusals_say_why(op, reason):
-    body = f"%t = stablehlo.create_token : !stablehlo.token\n%u = {op}\n%r0 = stablehlo.negate %a0 : tensor<4xf32>"
+    token = "%t = stablehlo.create_token : !stablehlo.token"
+    body = f"{token}\n%u = {op}\n%r0 = stablehlo.negate %a0 : tensor<4xf32>"
     with pytest.raises(shoal.UnsupportedError, match=reason):
         shoal.jax.import_stablehlo(program(["4xf32"], ["4xf32"], body))
 

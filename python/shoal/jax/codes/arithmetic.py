@@ -26,7 +26,8 @@ def decoded(codes: Array, format: Format) -> Array:
     if not format.is_signed:
         return codes & np.uint8(format.mask)
     unused = np.int8(8 - format.bits)
-    return lax.shift_right_arithmetic(lax.shift_left(lax.convert_element_type(codes, "int8"), unused), unused)
+    numbers = lax.shift_left(lax.convert_element_type(codes, "int8"), unused)
+    return lax.shift_right_arithmetic(numbers, unused)
 
 
 def encoded(numbers: Array, format: Format) -> Array:
@@ -80,17 +81,18 @@ def _encoded_float(numbers: Array, format: FloatFormat) -> Array:
             code, sign = _where(is_nan, 0, code), _where(is_nan, sign ^ np.uint32(1), sign)
         elif format.has_negative_zero:
             code = _where(is_nan, format.nan, code)
-        code = code | lax.shift_left(sign, size) if format.has_negative_zero else _signed(code, sign, format)
+        code = _signed(code, sign, size, format)
     if not format.has_negative_zero:
         code = _where(is_nan, format.nan, code)
     return lax.convert_element_type(code, "uint8")
 
 
-def _signed(code: Array, sign: Array, format: FloatFormat) -> Array:
-    """The code of a magnitude with its sign, where zero and NaN have none."""
-    has_none = (code == 0) | (code == np.uint32(format.nan))
-    size = np.uint32(format.exponent + format.mantissa)
-    return _where(has_none, code, code | lax.shift_left(sign, size))
+def _signed(code: Array, sign: Array, size: np.uint32, format: FloatFormat) -> Array:
+    """The code of a magnitude with its sign behind `size` bits; some zeros and NaNs have none."""
+    signed = code | lax.shift_left(sign, size)
+    if format.has_negative_zero:
+        return signed
+    return _where((code == 0) | (code == np.uint32(format.nan)), code, signed)
 
 
 def _rounded(magnitude: Array, format: FloatFormat) -> Array:
@@ -108,7 +110,7 @@ def _rounded(magnitude: Array, format: FloatFormat) -> Array:
 
 
 def _scale_code(magnitude: Array, sign: Array) -> Array:
-    """Of f8E8M0FNU: the nearest power of 2, of two the larger one; zero and negative numbers have none."""
+    """Of f8E8M0FNU: the nearest power of 2, of two the larger one; NaN where there is none."""
     half = np.uint32(1 << 22)
     code = lax.shift_right_logical(magnitude + half, np.uint32(23))
     code = _where(magnitude == half, 0, code)  # 2^-127, below the exponents of f32
@@ -144,7 +146,8 @@ def to_single(numbers: Array) -> Array:
 def unpacked(bytes: Array, format: Format) -> Array:
     """The codes in each byte, the low bits' first, along one more dimension."""
     count = 8 // format.bits
-    places = lax.broadcasted_iota("uint8", (*bytes.shape, count), bytes.ndim) * np.uint8(format.bits)
+    places = lax.broadcasted_iota("uint8", (*bytes.shape, count), bytes.ndim)
+    places = places * np.uint8(format.bits)
     spread = lax.broadcast_in_dim(bytes, places.shape, tuple(range(bytes.ndim)))
     return lax.shift_right_logical(spread, places) & np.uint8(format.mask)
 

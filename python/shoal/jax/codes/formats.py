@@ -118,7 +118,7 @@ def code_type(type: ir.Type) -> ir.Type:
 
 
 def codes_of(attribute: ir.Attribute, format: Format) -> np.ndarray:
-    """The codes of a constant. jaxlib's bindings cannot read such elements, MLIR's text has them."""
+    """The codes of a constant: jaxlib's bindings cannot read such elements, its text has them."""
     shape = list(attribute.type.shape)
     found = re.match(r"dense<(.*)> : ", str(attribute), re.DOTALL)
     if found is None:

@@ -8,29 +8,21 @@ and its results encoded; in the region by which it combines elements the values 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from shoal.jax.annotations import walk
-from shoal.jax.codes import arithmetic, boundary
-from shoal.jax.codes.formats import (
-    FORMATS,
-    FloatFormat,
-    Format,
-    codes_of,
-    format_of,
-    retyped,
-)
-from shoal.jax.functions import body_of
+from shoal.jax.codes import boundary
+from shoal.jax.codes.formats import FORMATS, FloatFormat, Format, codes_of, format_of, retyped
+from shoal.jax.codes.writer import Writer
 from shoal.jax.known import known_op
 from shoal.jax.locations import place_of, readable, spelled
 from shoal.jax.refusals import Unsupported, described
 from shoal.jax.registry import find_importer, moves, op_name, reason_of
-from shoal.jax.triangles import lowered
-from shoal.jax.types import bits, element_of, tensors_in
+from shoal.jax.types import element_of, tensors_in
 
 _CALLS_OF_THE_HOST = "stablehlo.custom_call @xla_ffi"
 
@@ -50,7 +42,7 @@ class Rewriter:
         # What values were elements of, whether they are codes by now or, in `_wide`, decoded.
         self._formats: dict[ir.Value, Format] = {}
         self._wide: set[ir.Value] = set()
-        self._formulas: dict[Any, ir.Module] = {}
+        self._writer = Writer()
         self._dead: list[ir.Operation] = []
         self._function: ir.Operation | None = None
 
@@ -74,7 +66,8 @@ class Rewriter:
 
     def _take_codes(self, function: ir.Operation) -> None:
         for op in walk(function):
-            arguments = (a for region in op.regions for block in region.blocks for a in block.arguments)
+            blocks = (block for region in op.regions for block in region.blocks)
+            arguments = (argument for block in blocks for argument in block.arguments)
             for value in (*op.results, *arguments):
                 if format := format_of(value.type):
                     self._formats[value] = format
@@ -82,9 +75,8 @@ class Rewriter:
 
     def _touches(self, op: ir.Operation) -> bool:
         """Whether the op, or what is in its regions, has elements of few bits."""
-        return any(
-            value in self._formats for inner in walk(op) for value in (*inner.operands, *inner.results)
-        )
+        values = (value for inner in walk(op) for value in (*inner.operands, *inner.results))
+        return any(value in self._formats for value in values)
 
     # Ops
 
@@ -104,7 +96,9 @@ class Rewriter:
         elif op.name == "stablehlo.convert":
             self._replace(op, self._converted(op))
         elif op.name == "stablehlo.bitcast_convert":
-            self._replace(op, self._bitcast(op))
+            source, result = op.operands[0], op.results[0]
+            formats = self._formats.get(source), self._formats.get(result)
+            self._replace(op, self._writer.cast(source, result.type, formats))
         elif op.name in _OF_BITS:
             self._replace(op, self._of_bits(op, _OF_BITS[op.name]))
         elif _moves_alone(op):
@@ -135,7 +129,7 @@ class Rewriter:
         uses = list(result.uses)
         result.set_type(retyped(result.type, format.wide))
         with ir.InsertionPoint.after(op), op.location:
-            codes = self._formula(arithmetic.encoded, format, result)
+            codes = self._writer.encoded(result, format)
         for use in uses:
             use.owner.operation.operands[use.operand_number] = codes
         self._formats[codes] = format
@@ -144,27 +138,26 @@ class Rewriter:
         format, constant = self._formats[value], known_op(value)
         if constant is not None:  # stays one to who looks for it
             return self._spread_constant(value, constant)
-        return self._formula(arithmetic.decoded, format, value)
+        return self._writer.decoded(value, format)
 
     def _spread_constant(self, value: ir.Value, constant: ir.Operation) -> ir.Value:
         format = self._formats[value]
         codes = np.asarray(constant.attributes["value"])
         if constant.results[0] != value:  # one number everywhere
             codes = np.broadcast_to(codes.ravel()[:1].reshape(()), list(value.type.shape))
-        return self._wide_constant(codes, retyped(value.type, format.wide), format)
+        return self._writer.constant(format.numbers(codes), retyped(value.type, format.wide))
 
     def _of_bits(self, op: ir.Operation, sign: str) -> ir.Value:
         """Of ops that read an integer's bits, as if it had that sign or none."""
         own = self._formats[op.operands[0]]
         format = FORMATS[f"{sign}{own.bits}"]
-        numbers = [self._formula(arithmetic.decoded, format, value) for value in op.operands]
+        numbers = [self._writer.decoded(value, format) for value in op.operands]
         type = retyped(op.results[0].type, format.wide)
-        result = self._emit(op.name, numbers, type)
+        result = self._writer.emit(op.name, numbers, type)
         if op.name == "stablehlo.count_leading_zeros":
-            unused = _dense(np.full(type.shape, 8 - own.bits, np.uint8), type)
-            unused = self._emit("stablehlo.constant", [], type, {"value": unused})
-            result = self._emit("stablehlo.subtract", [result, unused], type)
-        return self._formula(arithmetic.encoded, format, result)
+            unused = self._writer.constant(np.full(type.shape, 8 - own.bits, np.uint8), type)
+            result = self._writer.emit("stablehlo.subtract", [result, unused], type)
+        return self._writer.encoded(result, format)
 
     # Regions that combine elements
 
@@ -199,8 +192,8 @@ class Rewriter:
         elif op.name == "stablehlo.convert" and results:
             format = self._formats[results[0]]
             source = op.operands[0]
-            codes = self._code_of(source, format, element_of(source.type))
-            self._replace_wide(op, self._formula(arithmetic.decoded, format, codes))
+            codes = self._writer.rounded(source, format)
+            self._replace_wide(op, self._writer.decoded(codes, format))
         elif not (is_single or moves(op)):
             self._wrap(op, [result for result in results if not self._is_float(result)])
 
@@ -208,8 +201,8 @@ class Rewriter:
         for result in results:
             format, uses = self._formats[result], list(result.uses)
             with ir.InsertionPoint.after(op):
-                codes = self._formula(arithmetic.encoded, format, result)
-                wrapped = self._formula(arithmetic.decoded, format, codes)
+                codes = self._writer.encoded(result, format)
+                wrapped = self._writer.decoded(codes, format)
             for use in uses:
                 use.owner.operation.operands[use.operand_number] = wrapped
 
@@ -221,105 +214,16 @@ class Rewriter:
     def _constant(self, op: ir.Operation, element: str) -> ir.Value:
         format = self._formats[op.results[0]]
         codes = codes_of(op.attributes["value"], format)
-        if element == "ui8":
-            attribute = _dense(codes, retyped(op.results[0].type, "ui8"))
-            return self._emit("stablehlo.constant", [], attribute.type, {"value": attribute})
-        return self._wide_constant(codes, op.results[0].type, format)
-
-    def _wide_constant(self, codes: np.ndarray, type: ir.Type, format: Format) -> ir.Value:
-        attribute = _dense(format.numbers(codes), type)
-        return self._emit("stablehlo.constant", [], type, {"value": attribute})
+        numbers = codes if element == "ui8" else format.numbers(codes)
+        return self._writer.constant(numbers, retyped(op.results[0].type, element))
 
     def _converted(self, op: ir.Operation) -> ir.Value:
         source, result = op.operands[0], op.results[0]
         if source in self._formats:
             source = self._decoded(source)
         if result not in self._formats:
-            return self._convert(source, element_of(result.type))
-        return self._code_of(source, self._formats[result], element_of(source.type))
-
-    def _code_of(self, source: ir.Value, format: Format, element: str) -> ir.Value:
-        """The code of a number that is no code."""
-        if isinstance(format, FloatFormat):
-            if element == "f64":
-                source = self._formula(arithmetic.to_single, None, source)
-            return self._formula(arithmetic.encoded, format, self._convert(source, "f32"))
-        numbers = self._convert(source, format.wide)
-        if element.startswith(("f", "bf")):
-            numbers = self._formula(arithmetic.clamped, format, numbers)
-        return self._formula(arithmetic.encoded, format, numbers)
-
-    def _convert(self, value: ir.Value, element: str) -> ir.Value:
-        if element_of(value.type) == element:
-            return value
-        return self._emit("stablehlo.convert", [value], retyped(value.type, element))
-
-    def _bitcast(self, op: ir.Operation) -> ir.Value:
-        """Between codes and other elements by the bytes."""
-        source, result = op.operands[0], op.results[0]
-        of_source, of_result = self._formats.get(source), self._formats.get(result)
-        counts = [
-            format.bits if format else _width(value)
-            for format, value in ((of_source, source), (of_result, result))
-        ]
-        if counts[0] == counts[1] or min(counts) == 8:
-            return self._emit(op.name, [source], result.type)
-        if max(counts) < 8 or 6 in counts:
-            raise Unsupported("between elements of which none is of whole bytes")
-        if of_result and of_result.bits < 8:
-            return self._unpacked(source, result.type, of_result)
-        codes = self._formula(arithmetic.packed, of_source, self._reshaped(source, result.type, of_source))
-        return self._bytes_as(codes, result.type)
-
-    def _unpacked(self, source: ir.Value, type: ir.Type, format: Format) -> ir.Value:
-        width = _width(source) // 8
-        shape = [*source.type.shape, *([width] if width > 1 else [])]
-        parts = self._emit("stablehlo.bitcast_convert", [source], _tensor(shape, "ui8", source.context))
-        codes = self._formula(arithmetic.unpacked, format, parts)
-        return self._emit("stablehlo.reshape", [codes], type)
-
-    def _reshaped(self, source: ir.Value, type: ir.Type, format: Format) -> ir.Value:
-        """Codes with those of one byte along the last dimension but one, of whole bytes."""
-        width = max(1, bits(element_of(type).removeprefix("u")) // 8)
-        count = 8 // format.bits
-        shape = [*type.shape, *([width] if width > 1 else []), count]
-        return self._emit("stablehlo.reshape", [source], _tensor(shape, "ui8", source.context))
-
-    def _bytes_as(self, value: ir.Value, type: ir.Type) -> ir.Value:
-        shape = list(value.type.shape)[:-1]
-        value = self._emit("stablehlo.reshape", [value], _tensor(shape, "ui8", value.context))
-        return self._emit("stablehlo.bitcast_convert", [value], type)
-
-    # Writing
-
-    @staticmethod
-    def _emit(
-        name: str,
-        operands: Sequence[ir.Value],
-        type: ir.Type,
-        attributes: dict[str, ir.Attribute] | None = None,
-    ) -> ir.Value:
-        return ir.Operation.create(
-            name, results=[type], operands=list(operands), attributes=attributes or {}
-        ).results[0]
-
-    def _formula(self, function: Callable, format: Format | None, value: ir.Value) -> ir.Value:
-        """What the function of JAX's arrays makes of the value, written at hand."""
-        key = function, format, str(value.type)
-        if key not in self._formulas:
-            dtype = np.dtype(_DTYPES[element_of(value.type)])
-            of = (lambda x: function(x, format)) if format else function
-            self._formulas[key] = lowered(of, value.context, (tuple(value.type.shape), dtype))
-        block = body_of(self._formulas[key])
-        *body, end = [op.operation for op in block.operations]
-        known = {block.arguments[0]: value}
-        for op in body:
-            copy = op.clone()
-            copy.location = ir.Location.current
-            for number, operand in enumerate(op.operands):
-                copy.operands[number] = known[operand]
-            known.update(zip(op.results, copy.results, strict=True))
-        return known[end.operands[0]]
+            return self._writer.converted(source, element_of(result.type))
+        return self._writer.rounded(source, self._formats[result])
 
     def _replace(self, op: ir.Operation, value: ir.Value) -> None:
         format = self._formats.get(op.results[0])
@@ -355,9 +259,6 @@ class Rewriter:
         self.problems[described(op, op_name(op), reason, place)] = None
 
 
-_DTYPES = {"i8": "int8", "ui8": "uint8", "f32": "float32", "f64": "float64"}
-
-
 # What reads the bits of an integer, and the sign that it gives them.
 _OF_BITS = {
     "stablehlo.count_leading_zeros": "ui",
@@ -366,17 +267,16 @@ _OF_BITS = {
     "stablehlo.shift_right_logical": "ui",
 }
 # How many operands have elements, of ops whose other ones are indices.
-_ELEMENTS = {"stablehlo.dynamic_slice": 1, "stablehlo.dynamic_update_slice": 2, "stablehlo.gather": 1}
+_ELEMENTS = {
+    "stablehlo.dynamic_slice": 1,
+    "stablehlo.dynamic_update_slice": 2,
+    "stablehlo.gather": 1,
+}
 
 
 def _first(types: Iterable[ir.Type]) -> Format | None:
     """The format of the first type that has one."""
     return next((format for format in map(format_of, types) if format), None)
-
-
-def _width(value: ir.Value) -> int:
-    """The bits of an element that is no code."""
-    return bits(element_of(value.type).removeprefix("u"))
 
 
 def _is_terminator(op: ir.Operation) -> bool:
@@ -389,22 +289,6 @@ def _moves_alone(op: ir.Operation) -> bool:
         return True
     inner = [inner for inner in walk(op) if inner != op]
     return bool(inner) and all(map(_is_terminator, inner))
-
-
-def _tensor(shape: Sequence[int], element: str, context: ir.Context) -> ir.Type:
-    with ir.Location.unknown(context):
-        return ir.RankedTensorType.get(list(shape), ir.Type.parse(element, context))
-
-
-def _dense(array: np.ndarray, type: ir.Type) -> ir.Attribute:
-    """A constant, of one number where all are the same."""
-    data = np.ascontiguousarray(array)
-    numbers = data.reshape(-1).view(f"u{data.itemsize}")
-    if not numbers.size or (numbers != numbers[0]).any():
-        return ir.DenseElementsAttr.get(data, type=type)
-    is_float = data.dtype.kind == "f"
-    number = f"0x{numbers[0]:0{2 * data.itemsize}X}" if is_float else data.flat[0]
-    return ir.Attribute.parse(f"dense<{number}> : {type}", type.context)
 
 
 def _indices(op: ir.Operation) -> Sequence[int]:
