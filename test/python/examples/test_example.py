@@ -80,18 +80,19 @@ def test_examples_under_mpirun(tmp_path, shoal_in_processes):
         "python_moe/moe_layer.py": ([], "largest relative difference from NumPy"),
         "moe_models/megatron.py": ([], "kept of each expert's choices"),
         "moe_models/tutel.py": ([], "the fewest bytes"),
-        "jax_moe_training/train.py": (["--steps", "2"], "step  4 devices  JAX, one device"),
     }
+    if "SHOAL_LONG" in os.environ:
+        cases["jax_moe_training/train.py"] = (["--steps", "2"], "step  4 devices  JAX, one device")
     for script, (words, said) in cases.items():
         ended = run("mpirun", "-n", 4, sys.executable, ROOT / "examples" / script, *words, timeout=300)
-        assert ended.returncode in (0, 1) and said in ended.stdout, (script, ended.stderr)
+        assert ended.code in (0, 1) and said in ended.stdout, (script, ended.stderr)
         assert "Traceback" not in ended.stderr, (script, ended.stderr)
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_job_of_another_size_says_so(shoal_in_processes, ranks):
     ended = run("mpirun", "-n", ranks, sys.executable, ROOT / "examples/moe_models/megatron.py", timeout=120)
-    assert ended.returncode != 0
+    assert ended.code != 0
     assert f"one of an MPI job of {ranks}: there are no 4 devices: give a mesh of {ranks}, or start 4 ranks" in ended.stderr
 
 
