@@ -11,6 +11,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <cstdlib>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace shoal;
@@ -19,6 +21,9 @@ namespace fs = llvm::sys::fs;
 
 // The files that llvm::pruneCache counts have this prefix.
 static constexpr llvm::StringLiteral kPrefix = "llvmcache-";
+static constexpr llvm::StringLiteral kNew = "new-";
+// Of a key, which is a digest, and of a name that nothing else has.
+static constexpr size_t kKeyDigits = 64, kNewDigits = 12;
 
 std::string shoal::findCacheDirectory() {
   const char *named = std::getenv("SHOAL_CACHE");
@@ -31,6 +36,14 @@ std::string shoal::findCacheDirectory() {
   return folder.str().str();
 }
 
+/// Whether a cache has given the name, to an entry or to one that is written.
+static bool isOwnName(StringRef name) {
+  if (!name.consume_front(kPrefix))
+    return false;
+  size_t length = name.consume_front(kNew) ? kNewDigits : kKeyDigits;
+  return name.size() == length && llvm::all_of(name, llvm::isHexDigit);
+}
+
 static llvm::Error fail(StringRef path, const llvm::Twine &why) {
   return llvm::createStringError(path + ": " + why);
 }
@@ -40,7 +53,7 @@ llvm::Expected<int64_t> shoal::clearCache(StringRef folder) {
   std::error_code error;
   for (fs::directory_iterator file(folder, error), end; !error && file != end;
        file.increment(error)) {
-    if (!llvm::sys::path::filename(file->path()).starts_with(kPrefix))
+    if (!isOwnName(llvm::sys::path::filename(file->path())))
       continue;
     if (std::error_code removal = fs::remove(file->path()))
       return fail(file->path(), removal.message());
@@ -122,18 +135,32 @@ static llvm::Error readMembers(CacheEntry &entry) {
   return llvm::Error::success();
 }
 
+/// A file of this user's that no other one may write: what is in it runs here.
+/// -1 where it is another one, or a link, whose end anybody may choose.
+static int openOwn(const std::string &path) {
+  int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  struct stat status;
+  bool isOwn = file >= 0 && fstat(file, &status) == 0 &&
+               S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+               (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  if (file >= 0 && !isOwn)
+    close(file);
+  return isOwn ? file : -1;
+}
+
 std::optional<CacheEntry> shoal::readCacheEntry(StringRef path) {
-  auto opened = fs::openNativeFileForRead(path, fs::OF_UpdateAtime);
-  if (!opened) {
-    llvm::consumeError(opened.takeError());
+  int opened = openOwn(path.str());
+  if (opened < 0)
     return std::nullopt;
-  }
+  // It is used now, wherever the disk's own times of reading are off.
+  const timespec times[] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+  futimens(opened, times);
   // Read, not mapped: another process may write or cut it.
-  auto file = llvm::MemoryBuffer::getOpenFile(*opened, path, /*FileSize=*/-1,
+  auto file = llvm::MemoryBuffer::getOpenFile(opened, path, /*FileSize=*/-1,
                                               /*RequiresNullTerminator=*/false,
                                               /*IsVolatile=*/true);
-  std::error_code unclosed = fs::closeFile(*opened);
-  if (!file || unclosed)
+  close(opened);
+  if (!file)
     return std::nullopt;
   CacheEntry entry{{}, std::move(*file)};
   if (llvm::Error error = readMembers(entry)) {
@@ -175,8 +202,9 @@ llvm::Error shoal::writeCacheEntry(StringRef path,
     return contents.takeError();
   StringRef folder = llvm::sys::path::parent_path(path);
   // With the prefix: one that a process left behind is pruned, too.
-  auto file = fs::TempFile::create(cacheEntryPath(folder, "new-%%%%%%%%%%%%"),
-                                   fs::owner_read | fs::owner_write);
+  auto file = fs::TempFile::create(
+      cacheEntryPath(folder, (kNew + std::string(kNewDigits, '%')).str()),
+      fs::owner_read | fs::owner_write);
   if (!file)
     return file.takeError();
   if (std::error_code error = writeTo(file->FD, (*contents)->getBuffer()))

@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <poll.h>
 #include <string>
 #include <string_view>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -67,9 +70,11 @@ static std::vector<int> openChildren(pid_t launcher) {
   return descriptors;
 }
 
-static void kill(int descriptor) {
-  syscall(SYS_pidfd_send_signal, descriptor, SIGKILL, nullptr, 0);
+static void signalTo(int descriptor, int signal) {
+  syscall(SYS_pidfd_send_signal, descriptor, signal, nullptr, 0);
 }
+
+static void kill(int descriptor) { signalTo(descriptor, SIGKILL); }
 
 /// Closes all descriptors but these, of which it sorts the numbers: who reads
 /// what this process wrote sees its end.
@@ -105,6 +110,59 @@ void makeSureLauncherEnds() {
     kill(launcher);
   }
   _exit(0);
+}
+
+//===----------------------------------------------------------------------===//
+// A launcher whose parent is gone
+//===----------------------------------------------------------------------===//
+
+/// How many there were. No other session gets its number while they are there.
+static int killSession(pid_t session) {
+  int found = 0;
+  std::error_code code;
+  for (const auto &entry : std::filesystem::directory_iterator("/proc", code)) {
+    std::string name = entry.path().filename();
+    pid_t process = 0;
+    auto [end, error] =
+        std::from_chars(name.data(), name.data() + name.size(), process);
+    if (error != std::errc() || *end != '\0' || getsid(process) != session)
+      continue;
+    found += ::kill(process, SIGKILL) == 0;
+  }
+  return found;
+}
+
+/// Until the launcher has ended, or the pipe's other end is closed.
+static void watch(int pipe, int launcher, pid_t session) {
+  pollfd ends[] = {{launcher, POLLIN, 0}, {pipe, POLLIN, 0}};
+  while (poll(ends, 2, -1) < 0) {
+  }
+  if (ends[0].revents != 0)
+    return;
+  signalTo(launcher, SIGTERM);
+  poll(ends, 1, patience);
+  // A process that is being started shows up later.
+  for (int i = 0; i < 100 && killSession(session) != 0; ++i)
+    usleep(10'000);
+}
+
+void endLauncherWith(int pipe) {
+  pid_t session = getpid();
+  int launcher = open(session);
+  pid_t child = launcher < 0 ? -1 : fork();
+  if (child > 0)
+    waitpid(child, nullptr, 0);
+  if (child == 0) {
+    if (fork() != 0)
+      _exit(0);
+    setsid();
+    std::vector<int> kept = {pipe, launcher};
+    closeOthers(kept);
+    watch(pipe, launcher, session);
+    _exit(0);
+  }
+  close(launcher);
+  close(pipe);
 }
 
 } // namespace shoal::rt

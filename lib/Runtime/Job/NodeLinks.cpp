@@ -5,6 +5,7 @@
 #include "NodeSockets.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <poll.h>
 #include <set>
@@ -83,30 +84,98 @@ static std::string textOf(const Greeting &greeting) {
   return {reinterpret_cast<const char *>(&greeting), sizeof(greeting)};
 }
 
-/// A socket for each speaker, by rank 0; -1 for those that did not come.
-static std::vector<int> hearAll(int listener, const std::string &word,
-                                const std::vector<int> &speakers) {
-  std::vector<int> sockets(speakers.size(), -1);
-  Deadline deadline(toHear);
-  for (size_t missing = speakers.size(); missing != 0;) {
-    int socket = acceptBefore(listener, deadline);
-    if (socket < 0)
-      break;
-    Greeting greeting;
-    std::string text(sizeof(greeting), '\0');
-    // Anybody may connect; who does not speak soon is none of the job's.
-    bool isHeard = receiveBefore(socket, text, Deadline(1));
-    std::memcpy(&greeting, text.data(), sizeof(greeting));
-    auto found = std::find(speakers.begin(), speakers.end(), greeting.rank);
-    if (!isHeard || std::string_view(greeting.word, word.size()) != word ||
-        found == speakers.end() || !sendBefore(socket, word, Deadline(1))) {
-      ::close(socket);
-      continue;
-    }
-    sockets[found - speakers.begin()] = socket;
-    --missing;
+namespace {
+/// Who has connected and is perhaps a speaker: anybody may be there.
+struct Stranger {
+  int socket;
+  std::string said;
+
+  /// Takes what is there; false where nothing more will come.
+  bool hear() {
+    char piece[sizeof(Greeting)];
+    ssize_t got =
+        ::recv(socket, piece, sizeof(Greeting) - said.size(), MSG_DONTWAIT);
+    if (got > 0)
+      said.append(piece, got);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
   }
-  return sockets;
+  bool hasGreeted() const { return said.size() == sizeof(Greeting); }
+};
+
+/// Rank 0, which waits for no single one of those that connect.
+class Hearing {
+public:
+  Hearing(int listener, const std::string &word,
+          const std::vector<int> &speakers)
+      : listener(listener), word(word), speakers(speakers),
+        sockets(speakers.size(), -1), missing(speakers.size()) {}
+  ~Hearing() {
+    for (const Stranger &stranger : strangers)
+      ::close(stranger.socket);
+  }
+
+  std::vector<int> run() {
+    Deadline deadline(toHear);
+    while (missing != 0 && listener >= 0 && deadline.milliseconds() != 0)
+      look(deadline);
+    return sockets;
+  }
+
+private:
+  /// The oldest makes room for another one: who is a speaker says so at once.
+  static constexpr size_t most = 256;
+
+  void look(const Deadline &deadline);
+  /// Whether nobody is to be waited for there any more.
+  bool hear(Stranger &stranger);
+
+  int listener;
+  const std::string &word;
+  const std::vector<int> &speakers;
+  std::vector<int> sockets;
+  size_t missing;
+  std::vector<Stranger> strangers;
+};
+} // namespace
+
+void Hearing::look(const Deadline &deadline) {
+  std::vector<pollfd> watched = {{listener, POLLIN, 0}};
+  for (const Stranger &stranger : strangers)
+    watched.push_back({stranger.socket, POLLIN, 0});
+  if (::poll(watched.data(), watched.size(), deadline.milliseconds()) <= 0)
+    return;
+  for (size_t i = watched.size(); i-- > 1;)
+    if (watched[i].revents != 0 && hear(strangers[i - 1]))
+      strangers.erase(strangers.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+  if (watched[0].revents == 0)
+    return;
+  int socket = acceptBefore(listener, Deadline(0));
+  if (socket < 0)
+    return;
+  if (strangers.size() == most) {
+    ::close(strangers.front().socket);
+    strangers.erase(strangers.begin());
+  }
+  strangers.push_back({socket, {}});
+}
+
+bool Hearing::hear(Stranger &stranger) {
+  bool isThere = stranger.hear();
+  if (isThere && !stranger.hasGreeted())
+    return false;
+  Greeting greeting{};
+  std::memcpy(&greeting, stranger.said.data(), stranger.said.size());
+  auto found = std::find(speakers.begin(), speakers.end(), greeting.rank);
+  size_t number = found - speakers.begin();
+  if (isThere && std::string_view(greeting.word, word.size()) == word &&
+      found != speakers.end() && sockets[number] < 0 &&
+      sendBefore(stranger.socket, word, Deadline(1))) {
+    sockets[number] = stranger.socket;
+    --missing;
+  } else {
+    ::close(stranger.socket);
+  }
+  return true;
 }
 
 /// The socket to rank 0, by another speaker; -1 where no address leads there.
@@ -143,7 +212,7 @@ std::unique_ptr<NodeLinks> NodeLinks::connect(World &world,
   invitation = Invitation::parse(world.broadcast(invitation.text()));
   bool isReached = true;
   if (world.isRoot()) {
-    std::vector<int> sockets = hearAll(listener, invitation.word, others);
+    std::vector<int> sockets = Hearing(listener, invitation.word, others).run();
     for (size_t i = 0; i < others.size(); ++i) {
       isReached &= sockets[i] >= 0;
       if (sockets[i] < 0)

@@ -35,6 +35,12 @@ class Names:
         return list(zip(self._names, leaves))
 
 
+def check_unmasked(leaf: Any, name: str) -> None:
+    """InputError for a masked array, of which the values alone would be kept."""
+    if isinstance(leaf, np.ma.MaskedArray):
+        raise InputError(f"{name}: a masked array: files know no masks, fill it by .filled()")
+
+
 def check_names(missing: Collection[str], unknown: Collection[str], path: Any) -> None:
     """InputError where a source has not arrays that a tree has, or has others."""
     for names, what in ((missing, "has no"), (unknown, "has an unknown")):
@@ -51,8 +57,9 @@ def listed(names: Collection[str]) -> str:
 
 
 def spec_of(leaf: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """The shape and the type of an array, a TensorSpec or a number."""
+    """The shape and the type of an array, a TensorSpec or a number; what is read has the machine's
+    order of bytes."""
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
-        return tuple(leaf.shape), np.dtype(leaf.dtype)
+        return tuple(leaf.shape), np.dtype(leaf.dtype).newbyteorder("=")
     array = np.asarray(leaf)
     return array.shape, array.dtype

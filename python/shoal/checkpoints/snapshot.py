@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.checkpoints.heads import PAGE
 from shoal.checkpoints.manifest import ArrayEntry
-from shoal.checkpoints.names import Names
+from shoal.checkpoints.names import Names, check_unmasked
 from shoal.checkpoints.planning import Held, Piece, Plan, plan
 from shoal.checkpoints.ranks import Ranks, ranks_of
 from shoal.checkpoints.regions import Region, region_of, shape_of, size_of, slices_of, whole, within
@@ -122,6 +122,7 @@ class Snapshot:
 
 
 def _as_array(leaf: Any, name: str) -> np.ndarray:
+    check_unmasked(leaf, name)
     array = np.asarray(leaf)
     if array.dtype.hasobject:
         raise InputError(f"{name}: {type(leaf).__name__} is no array")

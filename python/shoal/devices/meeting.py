@@ -17,14 +17,12 @@ from pathlib import Path
 from shoal.devices.connection import is_of_same_user
 from shoal.errors import InputError
 from shoal.executable import launch
-from shoal.executable.launch import Nodes
-
-WORKER = Path(__file__).parent.parent / "bin/shoal-worker"
+from shoal.executable.launch import WORKER, Nodes
 
 # Where one worker has ended mpirun waits a second before it kills the others.
 _ENVIRONMENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
 _WORD = 32  # characters by which each side knows the other
-_TO_GREET = 1.0  # seconds
+_BACKLOG = 512  # that wait to be accepted
 _DEFAULT_TIMEOUT = 60  # seconds; that of SHOAL_COLLECTIVE_TIMEOUT
 
 
@@ -38,20 +36,30 @@ class Meeting:
 
     names_nodes = False
 
+    @property
+    def is_lonely(self) -> bool:
+        """Whether mpirun's ports are on the loopback alone."""
+        return launch.is_lonely()
+
     def __init__(self, count: int):
         name = f"shoal-{secrets.token_hex(16)}"
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(f"\0{name}")
-        self._listen(count)
+        self._listen()
         self.command = [launch.find_mpirun(), "-n", str(count), str(WORKER), f"--parent={name}"]
         self.environment = {**_ENVIRONMENT, **launch.environment(count)}
 
-    def _listen(self, count: int) -> None:
-        self.listener.listen(count)
+    def _listen(self) -> None:
+        self.listener.listen(_BACKLOG)
         self.listener.setblocking(False)
 
-    def admits(self, connected: socket.socket) -> bool:
-        """Whether this is a worker; anybody may come."""
+    @property
+    def word(self) -> bytes:
+        """What a worker says first; nothing: who may connect is one."""
+        return b""
+
+    def admits(self, connected: socket.socket, said: bytes) -> bool:
+        """Whether this is a worker, by what it has said, of the word's length; anybody may come."""
         return is_of_same_user(connected)
 
     def close(self) -> None:
@@ -66,6 +74,7 @@ class NodesMeeting(Meeting):
     """
 
     names_nodes = True
+    is_lonely = False
 
     def __init__(self, count: int, nodes: Nodes, environment: Mapping[str, str] | None = None):
         """environment: of the workers, beside this process'."""
@@ -74,11 +83,11 @@ class NodesMeeting(Meeting):
         self._words = (secrets.token_hex(_WORD // 2), secrets.token_hex(_WORD // 2))
         self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.listener.bind(("", 0))
-        self._listen(count)
+        self._listen()
         invitation = ["".join(self._words), str(self.listener.getsockname()[1]), *_addresses(names)]
         self.environment = {
             **_ENVIRONMENT,
-            **launch.environment(count),
+            **launch.environment(count, is_one_machine=False),
             **launch.lost_node_environment(self._timeout),
             **(environment or {}),
             "SHOAL_PARENT": " ".join(invitation),
@@ -89,17 +98,19 @@ class NodesMeeting(Meeting):
             *(str(WORKER), f"--elsewhere={self._timeout}"),
         ]
 
-    def admits(self, connected: socket.socket) -> bool:
-        mine, theirs = self._words[1].encode(), self._words[0].encode()
-        connected.settimeout(_TO_GREET)
-        with contextlib.suppress(OSError):
-            said = connected.recv(len(theirs), socket.MSG_WAITALL)
-            if not hmac.compare_digest(said, theirs):
-                return False
-            connected.sendall(mine)
-            _keep_alive(connected, self._timeout)
-            return True
-        return False
+    @property
+    def word(self) -> bytes:
+        return self._words[0].encode()
+
+    def admits(self, connected: socket.socket, said: bytes) -> bool:
+        if not hmac.compare_digest(said, self.word):
+            return False
+        try:
+            connected.send(self._words[1].encode())  # a new socket has room for it
+        except OSError:
+            return False
+        _keep_alive(connected, self._timeout)
+        return True
 
 
 def collective_timeout() -> int:

@@ -8,7 +8,6 @@ import contextlib
 import os
 import select
 import socket
-import subprocess
 import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +19,7 @@ from shoal.devices.leftovers import Leftovers
 from shoal.devices.meeting import Meeting
 from shoal.devices.memory import Memory
 from shoal.devices.output import Output, explain
+from shoal.devices.strangers import Strangers
 from shoal.devices.wire import Message
 from shoal.errors import RunError
 from shoal.executable import launch
@@ -52,7 +52,10 @@ class Workers:
         self._is_ended = False
         self._leftovers: Leftovers | None = None
         with contextlib.closing(meeting):
-            self._process = _start(meeting)
+            self._launcher = launch.Launcher(
+                meeting.command, meeting.environment, is_lonely=meeting.is_lonely, bufsize=0
+            )
+            self._process = self._launcher.process
             self._output = Output(self._process, self._poll)
             _alive.add(self)
             try:
@@ -69,31 +72,30 @@ class Workers:
 
     def _accept(self, meeting: Meeting, count: int) -> None:
         """Waits until all have said what rank they are."""
-        listener = meeting.listener
         pending: dict[int, Connection] = {}
         ranks: dict[int, Connection] = {}
-        self._poll.register(listener, select.POLLIN)
-        with Patience(_START) as patience:
+        with Patience(_START) as patience, Strangers(meeting, self._poll) as strangers:
             while len(ranks) < count:
                 for file, _ in patience.poll(self._poll):
-                    if file == listener.fileno():
-                        connected = listener.accept()[0]
-                        if not meeting.admits(connected):
-                            connected.close()
-                            continue
-                        connection = Connection(connected, names_node=meeting.names_nodes)
-                        pending[connection.file] = connection
-                        self._connections.append(connection)
-                        self._poll.register(connection.socket, select.POLLIN)
+                    if file in strangers:
+                        if connected := strangers.hear(file):
+                            self._admit(connected, meeting, pending)
                     elif file in pending:
                         self._greet(pending[file], ranks)
                     elif not self._output.read(file):
                         raise self._end_of(None)
-        self._poll.unregister(listener)
         self._connections = [ranks[rank] for rank in range(count)]
         self._by_file = {connection.file: connection for connection in self._connections}
         if not meeting.names_nodes:
             self._leftovers = Leftovers(self._connections[0].process)
+
+    def _admit(
+        self, connected: socket.socket, meeting: Meeting, pending: dict[int, Connection]
+    ) -> None:
+        connection = Connection(connected, names_node=meeting.names_nodes)
+        pending[connection.file] = connection
+        self._connections.append(connection)
+        self._poll.register(connection.socket, select.POLLIN)
 
     def _greet(self, connection: Connection, ranks: dict[int, Connection]) -> None:
         """Adds a worker that has said who it is."""
@@ -260,6 +262,7 @@ class Workers:
         self._wait(_TO_END)
         launch.kill_session(self._process.pid)
         self._process.wait()
+        self._launcher.close()
         self._output.close()
         if self._leftovers is not None and self._process.returncode < 0:
             self._leftovers.remove()
@@ -282,20 +285,8 @@ class Workers:
         self._is_ended = True
         for connection in self._connections:
             connection.socket.close()
+        self._launcher.close()  # the parent has this pipe, too
         self._output.close()
-
-
-def _start(meeting: Meeting) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        meeting.command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        env=meeting.environment,
-        # A Ctrl-C is this process' to handle.
-        start_new_session=True,
-    )
 
 
 def end_all() -> None:

@@ -12,15 +12,19 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from shoal.closing import Closing
 from shoal.errors import RunError
 from shoal.executable.interrupts import CtrlCWatch
 from shoal.frames import user_stacklevel
 
 # As mpirun's --host has them, a list of such entries, a hostfile, or "allocated".
 Nodes = str | Path | Sequence[str]
+
+WORKER = Path(__file__).parent.parent / "bin/shoal-worker"
 
 GRACE = 5.0  # seconds that mpirun has to end its processes
 POLL = 0.2  # seconds between looks for a Ctrl-C
@@ -34,17 +38,34 @@ _DEFAULTS = {
     # Containers often forbid the single-copy system call.
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
+# One machine: shared memory alone. A port that is open takes what anybody sends for a message.
+_ONE_MACHINE = {"OMPI_MCA_btl": "self,vader"}
+# Of mpirun itself, which `Launcher` keeps to the loopback then.
+_LONELY = {"OMPI_MCA_oob_tcp_if_include": "lo"}
+# Settings of the user's, of which Open MPI takes one alone, and resource managers, whose nodes' daemons call
+# mpirun though no rank of this job is theirs.
+_OTHER_NETWORKS = (
+    "OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_oob_tcp_if_exclude", "OMPI_MCA_oob_tcp_exclude", "OMPI_MCA_oob_tcp_include",
+    "SLURM_JOB_ID", "PBS_NODEFILE", "LSB_JOBID", "PE_HOSTFILE",
+)  # fmt: skip
 # No rank owns a core: ranks share them, or a rank's threads have several.
 _UNBOUND = {"OMPI_MCA_hwloc_base_binding_policy": "none"}
 # Waiting ranks give their core to those that compute.
 _CROWDED = {**_UNBOUND, "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
-def environment(devices: int) -> dict[str, str]:
+def environment(devices: int, *, is_one_machine: bool = True) -> dict[str, str]:
     """This process' environment and the above, where the user does not say otherwise."""
     cores = len(os.sched_getaffinity(0))
     placed = _CROWDED if devices > cores else _UNBOUND if devices < cores else {}
-    return {**_DEFAULTS, **placed, **os.environ}
+    shared = _ONE_MACHINE if is_one_machine else {}
+    lonely = _LONELY if is_one_machine and is_lonely() else {}
+    return {**_DEFAULTS, **placed, **shared, **lonely, **os.environ}
+
+
+def is_lonely() -> bool:
+    """Whether nobody on another machine has a word for the mpirun of a job on this one."""
+    return not any(name in os.environ for name in _OTHER_NETWORKS)
 
 
 def lost_node_environment(seconds: int) -> dict[str, str]:
@@ -80,7 +101,7 @@ def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | N
     whatever happens to this process. Processes that do not find each other are
     started once more, with a warning: Open MPI's start can be a deadlock.
     """
-    command = [*_launcher(), "-n", str(devices), str(program), *flags]
+    command = [find_mpirun(), "-n", str(devices), str(program), *flags]
     with tempfile.NamedTemporaryFile(prefix="shoal-") as started:
         try:
             return _run(command, devices, timeout, Path(started.name))
@@ -106,17 +127,14 @@ class _NotStartedError(Exception):
 
 def _run(command: Sequence[str], devices: int, timeout: float | None, started: Path) -> str:
     """What it wrote to stdout. Each process adds a byte to `started` behind MPI_Init."""
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        env={**environment(devices), "SHOAL_STARTED": str(started)},
-        # A Ctrl-C is ours to handle, and all of them have this session's number.
-        start_new_session=True,
-    )
+    variables = {**environment(devices), "SHOAL_STARTED": str(started)}
+    with Launcher(
+        command, variables, is_lonely=is_lonely(), text=True, errors="replace"
+    ) as launcher:
+        return _outcome(launcher.process, timeout, started)
+
+
+def _outcome(process: subprocess.Popen[str], timeout: float | None, started: Path) -> str:
     try:
         stdout, stderr = _wait(process, timeout, started)
     except _NotStartedError:
@@ -141,6 +159,7 @@ def _wait(
     """
     end_time = math.inf if timeout is None else time.monotonic() + timeout
     start_time = time.monotonic() + START
+    look_time, is_left = time.monotonic() + GRACE, False
     with CtrlCWatch() as ctrl_c:
         while True:
             try:
@@ -153,6 +172,14 @@ def _wait(
                 if started.stat().st_size == 0:
                     raise _NotStartedError("")
                 start_time = math.inf
+            if time.monotonic() >= look_time:
+                was_left, is_left = is_left, _session_members(process.pid) == [process.pid]
+                if was_left and is_left:
+                    raise RunError(
+                        "mpirun does not end, though its processes have: somebody who has connected to one "
+                        "of its ports may keep it"
+                    )
+                look_time = time.monotonic() + GRACE
             if ctrl_c.came:
                 raise KeyboardInterrupt
 
@@ -180,11 +207,46 @@ def find_mpirun() -> str:
     return path
 
 
-def _launcher() -> list[str]:
-    path = find_mpirun()
-    # Should this process be killed, mpirun hears of it and ends its processes.
-    setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", "TERM", path] if setpriv else [path]
+class Launcher(Closing):
+    """An mpirun that ends, with its processes, when this process does, however that comes: from its
+    first moment it is watched by a process that sees this one's end of a pipe close.
+
+    process: its session has its own number.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        is_lonely: bool,
+        **options: Any,
+    ):
+        """is_lonely: whether its ports are on the loopback alone. options: of Popen."""
+        seen, self._held = os.pipe()
+        try:
+            self.process: subprocess.Popen[Any] = subprocess.Popen(
+                [str(WORKER), f"--watch={seen}", *["--loopback"] * is_lonely, *command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                pass_fds=[seen],
+                # A Ctrl-C is ours to handle, and all of them have this session's number.
+                start_new_session=True,
+                **options,
+            )
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            os.close(seen)
+
+    def close(self) -> None:
+        """From now on, or where it has not ended, it is ended; once more is nothing."""
+        held, self._held = self._held, -1
+        if held >= 0:
+            os.close(held)
 
 
 def _explain(code: int, stderr: str) -> str:

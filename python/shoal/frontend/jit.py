@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shoal.calls import Jitted, Source, check_options
+from shoal.calls.statics import exact
 from shoal.devices import Array, Devices
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import pytrees
@@ -154,7 +155,7 @@ class TracingFrontend:
             args, kwargs, values = self._without_static(args, kwargs)
         arrays, tree = pytrees.flatten((args, kwargs))
         keys = tuple([a.key if isinstance(a, Array) else _key_of(a) for a in arrays])
-        return (tree, values, keys), arrays
+        return (tree, (values, tuple(exact(value) for *_, value in values)), keys), arrays
 
     def _without_static(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

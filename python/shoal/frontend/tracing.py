@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
+import numpy as np
 import optree
 
 from shoal import frames, ir
@@ -77,7 +78,9 @@ class TensorSpec:
                 f"{what}: expected an array, a number or a TensorSpec, got {type(leaf).__name__}"
             )
         try:
-            return TensorSpec(tuple(leaf.shape), leaf.dtype)
+            # Programs have the machine's order of bytes, in which arrays are sent.
+            dtype = leaf.dtype.newbyteorder("=") if isinstance(leaf, np.ndarray) else leaf.dtype
+            return TensorSpec(tuple(leaf.shape), dtype)
         except TraceTypeError as error:
             raise TraceTypeError(f"{what}: {error}") from None
 

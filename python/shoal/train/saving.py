@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.checkpoints.loading import load_to
-from shoal.checkpoints.names import named_leaves, spec_of
+from shoal.checkpoints.names import check_unmasked, named_leaves, spec_of
 from shoal.checkpoints.regions import Region, slices_of
 from shoal.checkpoints.sources import ArrayInfo, Source
 from shoal.errors import InputError
@@ -35,6 +35,8 @@ def save(path: str | os.PathLike[str], state: Tree) -> None:
     """
     job = job_of(state)
     leaves = named_leaves(state)
+    for name, leaf in leaves:
+        check_unmasked(leaf, name)
     names = [name for name, _ in leaves]
     arrays = (np.asarray(leaf) for _, leaf in leaves)
     error = _write(path, names, arrays) if is_first(job) else None

@@ -3,6 +3,7 @@
 """shoal.jit: which programs calls get, where arrays lie between them, static and donated ones."""
 
 import collections
+import dataclasses
 import gc
 import importlib.util
 import threading
@@ -183,6 +184,34 @@ def test_trees_keywords_and_static_arguments():
     assert state.w.is_deleted and int(last.count) == 3
     np.testing.assert_allclose(last.w, expected + 3, rtol=1e-4)
     assert set(traced) == {1, 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Divisor:
+    by: float
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("wrap, unwrap", [(float, float), (lambda k: (1, (k,)), lambda k: k[1][0]), (Divisor, lambda k: k.by)])
+def test_static_zeros_have_their_sign(wrap, unwrap):
+    divide = shoal.jit(lambda x, k: x / unwrap(k), mesh=MESH, static_argnums=1)
+    for _ in range(2):
+        assert (divide(X, wrap(0.0)).numpy()[0] == X[0] / np.float32(0.0)).all()
+        assert (divide(X, wrap(-0.0)).numpy()[0] == X[0] / np.float32(-0.0)).all()
+    assert divide.cache_size() == 2
+
+
+def test_static_values_of_equal_tuples():
+    named = shoal.jit(lambda x, k: x + len(str(k[0])), mesh=MESH, static_argnums=1)
+    assert named(X, (1,)).numpy()[0, 0] == X[0, 0] + 1
+    assert named(X, (True,)).numpy()[0, 0] == X[0, 0] + 4
+    assert named(X, (1.0,)).numpy()[0, 0] == X[0, 0] + 3
+
+
+def test_arrays_of_the_other_order_of_bytes():
+    double = shoal.jit(lambda x: x * 2, mesh=MESH)
+    for _ in range(2):
+        assert np.array_equal(double(X.astype(">f4")).numpy(), X * 2)
 
 
 def test_shardings_beside_static_arguments_and_keywords():

@@ -23,7 +23,7 @@ from safetensors.numpy import save_file
 from shoal_testing import TARGET, mpi_environment, run
 
 import shoal
-from shoal import CheckpointError, InputError, P, checkpoints
+from shoal import CheckpointError, InputError, P, checkpoints, train
 from shoal.checkpoints import checksums
 from shoal.checkpoints.checksums import BLOCK
 
@@ -286,6 +286,22 @@ def test_what_is_saved_is_checked(tmp_path, tree, metadata, message):
     with pytest.raises(InputError, match=message):
         checkpoints.save(tmp_path / "c", tree, metadata=metadata)
     assert not (tmp_path / "c").exists()
+
+
+def test_arrays_of_the_other_order_of_bytes(tmp_path):
+    tree = {"x": np.arange(4, dtype=">f4"), "z": np.arange(3, dtype=">c16")}
+    checkpoints.save(tmp_path, tree)
+    loaded = checkpoints.load(tmp_path, tree)
+    for name, array in tree.items():
+        assert loaded[name].dtype.isnative and np.array_equal(loaded[name], array)
+
+
+def test_masked_arrays_are_not_saved_without_their_masks(tmp_path):
+    tree = {"x": {"y": np.ma.masked_array(np.zeros(2), [True, False])}}
+    for save in (checkpoints.save, train.save):
+        with pytest.raises(InputError, match="x/y: a masked array: files know no masks"):
+            save(tmp_path / "state", tree)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_no_checkpoint(tmp_path):

@@ -186,20 +186,6 @@ def test_a_lost_node_of_a_run_is_an_exception(three, layer):
         assert wait_until(lambda: not three.processes(name), 10), three.processes(name)  # noqa: B023
 
 
-def test_who_does_not_know_the_word_is_not_admitted():
-    made = meeting.NodesMeeting(1, "localhost")
-    with meeting.contextlib.closing(made):
-        word, port, *addresses = made.environment["SHOAL_PARENT"].split()
-        assert addresses and len(word) == 64
-        for said, expected in ((word[:32], word[32:]), (word[32:], ""), ("0" * 32, "")):
-            with meeting.socket.create_connection((addresses[-1], int(port))) as worker:
-                worker.sendall(said.encode())
-                made.listener.setblocking(True)
-                with made.listener.accept()[0] as accepted:
-                    assert made.admits(accepted) == bool(expected)
-                assert worker.recv(100).decode() == expected
-
-
 @pytest.mark.parametrize("nodes", ["", "a:", ":2", "a:two", "a,,b"])
 def test_nodes_that_are_none(nodes):
     with pytest.raises(shoal.InputError, match="expected NAME or NAME:COUNT"):

@@ -164,6 +164,53 @@ for _ in range(3):
     assert len(entries(cache)) == 1
 
 
+def to_link(entry, tmp_path):
+    entry.rename(tmp_path / "elsewhere")
+    entry.symlink_to(tmp_path / "elsewhere")
+
+
+def to_folder(entry, tmp_path):
+    entry.unlink()
+    entry.mkdir()
+
+
+def to_pipe(entry, tmp_path):
+    entry.unlink()
+    os.mkfifo(entry, 0o600)
+
+
+FOREIGN = {
+    "a link": to_link,
+    "a folder": to_folder,
+    "a pipe": to_pipe,
+    "of a group": lambda entry, _: entry.chmod(0o620),
+    "of all": lambda entry, _: entry.chmod(0o602),
+    "of somebody else": lambda entry, _: os.chown(entry, 1, -1),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_an_entry_that_may_be_of_others_is_not_run(cache, tmp_path, name):
+    if name == "of somebody else" and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    shoal.compile_text(PROGRAM)
+    (entry,) = entries(cache)
+    FOREIGN[name](entry, tmp_path)
+    assert not is_from_cache(shoal.compile_text(PROGRAM))
+    if name != "a folder":
+        assert is_from_cache(shoal.compile_text(PROGRAM))
+
+
+def test_clearing_leaves_files_of_others(cache):
+    shoal.compile_text(PROGRAM)
+    kept = [cache / "llvmcache-mine", cache / f"llvmcache-{'0' * 63}", cache / "llvmcache-new-x", cache / "notes"]
+    for path in kept:
+        path.write_text("mine")
+    (cache / "llvmcache-new-0123456789ab").write_text("of a process that was killed")
+    assert clear_cache(str(cache)) == 2
+    assert all(path.read_text() == "mine" for path in kept)
+
+
 def test_clearing(cache):
     shoal.compile_text(PROGRAM)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)}
