@@ -84,8 +84,7 @@ static Tensor reduceGroup(const Combiner &combiner, const DeviceGrid &grid,
   return result;
 }
 
-/// What every device has after an all_reduce over `digits`.
-static GridValue reduceGroups(ReduceKind kind, const DeviceGrid &grid,
+GridValue reduceGroups(ReduceKind kind, const DeviceGrid &grid,
                               ArrayRef<DeviceGrid::Digit> digits,
                               const GridValue &input) {
   Combiner combiner(kind, input[0].getElementType());

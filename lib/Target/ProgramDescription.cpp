@@ -4,6 +4,7 @@
 #include "shoal/Target/ProgramDescription.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/Addends.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
@@ -100,6 +101,7 @@ static FailureOr<TensorDescription> describe(func::FuncOp func, Type type,
   tensor.sharding = attrs.getAs<ShardingAttr>(kShardingAttr);
   tensor.isUnsigned = attrs.contains(kUnsignedAttr);
   tensor.isComplex = attrs.contains(kComplexAttr);
+  tensor.isAddends = attrs.contains(kAddendsAttr);
   auto global = attrs.getAs<TypeAttr>(kGlobalTypeAttr);
   tensor.globalType = tensor.localType;
   if (global)
@@ -286,6 +288,8 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
       {"sharding", sharding}};
   if (tensor.isComplex)
     object["complex"] = true;
+  if (tensor.isAddends)
+    object["addends"] = true;
   if (tensor.isDonated)
     object["donated"] = true;
   if (tensor.donor >= 0)

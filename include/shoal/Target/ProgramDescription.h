@@ -30,6 +30,8 @@ struct TensorDescription {
   bool isUnsigned = false;
   /// The caller sees pairs of its floats as complex numbers.
   bool isComplex = false;
+  /// The caller sees its first dimension as the addends of a sum.
+  bool isAddends = false;
   /// Of an input: the program may write over it.
   bool isDonated = false;
   /// Of an output: the number of the input in whose memory it is made, or -1.

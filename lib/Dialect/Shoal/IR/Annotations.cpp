@@ -104,26 +104,8 @@ LogicalResult ShardOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ShardingConstraintOp::verify() {
-  ShardingAttr sharding = getSharding();
-  if (failed(sharding.verifyFor(getType(), *this, // (S1)-(S3)
-                                [&]() { return emitOpError(); })))
-    return failure();
-  if (!sharding.getPartial().empty()) // (A5)
-    return emitOpError() << "expected no partial axes: an annotated value is "
-                            "fully reduced";
-  return success();
-}
-
-/// (R2): no axis of `target`'s partial ones splits a dimension of `source`.
-static LogicalResult verifyPartial(ReshardOp op, MeshAttr mesh) {
-  for (AxisRefAttr partial : op.getTarget().getPartial())
-    for (auto [i, dim] : llvm::enumerate(op.getSource().getDims()))
-      for (AxisRefAttr axis : dim.getAxes())
-        if (overlap(partial, axis, mesh))
-          return op.emitOpError()
-                 << "target: axis \"" << partial.getName()
-                 << "\" is partial but splits dim " << i << " of the source";
-  return success();
+  return getSharding().verifyFor(getType(), *this, // (A5)
+                                 [&]() { return emitOpError(); });
 }
 
 LogicalResult ReshardOp::verify() {
@@ -140,7 +122,7 @@ LogicalResult ReshardOp::verify() {
     return failure();
   MeshOp source = lookupMesh(*this, getSource().getMesh());
   MeshOp target = lookupMesh(*this, getTarget().getMesh());
-  if (source.getMesh().getAxes() != target.getMesh().getAxes()) { // (R3)
+  if (source.getMesh().getAxes() != target.getMesh().getAxes()) { // (R2)
     InFlightDiagnostic error = emitOpError()
                                << "target: mesh @" << target.getSymName()
                                << " has other axes than mesh @"
@@ -149,7 +131,7 @@ LogicalResult ReshardOp::verify() {
     error.attachNote(source.getLoc()) << "the source's mesh is defined here";
     return error;
   }
-  return verifyPartial(*this, source.getMesh());
+  return success();
 }
 
 OpFoldResult ReshardOp::fold(FoldAdaptor) {

@@ -133,8 +133,11 @@ static LogicalResult verifyBoundary(ManualComputationOp op,
     return emitError() << "expected a sharding over mesh " << op.getMeshAttr();
   if (failed(sharding.verifyFor(type, op, emitError)))
     return failure();
-  if (!sharding.getPartial().empty())
-    return emitError() << "expected no partial axes";
+  for (AxisRefAttr axis : sharding.getPartial())
+    if (!covers(op.getManualAxes().getAxes(), axis, mesh) &&
+        overlapsAny(op.getManualAxes().getAxes(), axis, mesh))
+      return emitError() << "a part of axis \"" << axis.getName()
+                         << "\" is manual: expected it as parts";
   for (auto [d, dim, size] : llvm::enumerate(
            sharding.getDims(), cast<RankedTensorType>(type).getShape()))
     if (failed(verifyDim(op, dim, size, mesh, [&, d = d]() {

@@ -217,6 +217,9 @@ ShardingAttr::verifyFor(Type type, Operation *from,
   if (static_cast<int64_t>(getDims().size()) != tensor.getRank()) // (S3)
     return emitError() << "sharding has " << getDims().size()
                        << " dimensions but the tensor has " << tensor.getRank();
+  if (!getPartial().empty() && tensor.getElementType().isInteger(1)) // (S4)
+    return emitError() << "partial over axis \"" << getPartial()[0].getName()
+                       << "\": elements of i1 are no addends of a sum";
   SmallVector<AxisRefAttr> seen; // (S2)
   for (auto [i, dim] : llvm::enumerate(getDims()))
     if (failed(verifyAxes(dim.getAxes(), mesh, seen, [&, i = i]() {

@@ -7,6 +7,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "shoal/Dialect/Shoal/IR/AllOps.h"
+#include "shoal/Dialect/Shoal/IR/Addends.h"
 #include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
@@ -109,6 +110,19 @@ static LogicalResult verifyComplex(Operation *op, Type type, StringRef kind,
   return success();
 }
 
+/// `shoal.addends` of a value of this type.
+static LogicalResult
+verifyAddends(Type type, Attribute value,
+              function_ref<InFlightDiagnostic()> emitError) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (isa<UnitAttr>(value) && tensor && tensor.getRank() > 0)
+    return success();
+  return emitError() << "expected " << kAddendsAttr
+                     << " to be a unit attribute, on a tensor with a first "
+                        "dimension of addends, but it is on "
+                     << type;
+}
+
 /// An attribute of argument or result `index` of `op`, as `kind` says.
 static LogicalResult verifyValueAttribute(Operation *op, Type type,
                                           StringRef kind, unsigned index,
@@ -133,6 +147,8 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
   }
   if (attribute.getName() == kComplexAttr)
     return verifyComplex(op, type, kind, index, attribute.getValue(), all);
+  if (attribute.getName() == kAddendsAttr)
+    return verifyAddends(type, attribute.getValue(), fail);
   if (attribute.getName() == kDonatedAttr) {
     if (kind == "argument" && isa<UnitAttr>(attribute.getValue()))
       return success();

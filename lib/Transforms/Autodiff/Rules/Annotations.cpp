@@ -6,6 +6,7 @@
 // be cheaper to keep. See docs/guide/Autodiff.md.
 
 #include "Rules.h"
+#include "shoal/Dialect/Shoal/IR/Addends.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 
 using namespace mlir;
@@ -28,7 +29,8 @@ struct ShardingConstraint
   LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
     auto op = cast<ShardingConstraintOp>(operation);
     vjp.add(0, ShardingConstraintOp::create(vjp.b, op.getType(),
-                                            vjp.cotangent(), op.getSharding(),
+                                            vjp.cotangent(),
+                                            withoutPartial(op.getSharding()),
                                             /*hint=*/true));
     return success();
   }

@@ -9,7 +9,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
-from shoal.jax import gspmd
+from shoal.jax import gspmd, shardy
 from shoal.jax.annotations import GSPMD, unspecified_dims
 from shoal.jax.attributes import string
 from shoal.jax.importer import Importer
@@ -70,6 +70,31 @@ def change_of_sharding(importer: Importer, op: ir.Operation) -> Value:
 def identity(importer: Importer, op: ir.Operation) -> Value:
     """These steer Shardy's propagation and say nothing of values."""
     return importer.operands(op)[0]
+
+
+@imports(
+    "stablehlo.custom_call @ShardBarrierFrom",
+    "stablehlo.custom_call @ShardBarrierTo",
+    of_complex=OfComplex.EACH,
+)
+def barrier(importer: Importer, op: ir.Operation) -> list[Value]:
+    """What GSPMD's propagation does not pass: no result depends on it."""
+    return importer.operands(op)
+
+
+@imports("sdy.named_computation", of_complex=OfComplex.BOTH)
+def named_computation(importer: Importer, op: ir.Operation) -> list[Value]:
+    """Its body, between values that lie as it says."""
+
+    def lie(values: list[Value], name: str) -> list[Value]:
+        if name not in op.attributes:
+            return values
+        said = shardy.per_value(op.attributes[name])
+        return [constrained_by(importer, value, of) for value, of in zip(values, said, strict=True)]
+
+    block = op.regions[0].blocks[0]
+    results = importer.inline_at(op, block, lie(importer.operands(op), "in_shardings"))
+    return lie(results, "out_shardings")
 
 
 @imports("sdy.sharding_group", of_complex=OfComplex.EACH)

@@ -217,6 +217,24 @@ def _exchanged(importer: Importer, value, type, axes, split: int, concat: int) -
     return importer.emit("shoal.reshape", [blocks], type)[0]
 
 
+@imports("stablehlo.collective_broadcast", of_complex=OfComplex.EACH)
+def collective_broadcast(importer: Importer, op: ir.Operation) -> Value:
+    """The sum over the group of what its first device has and of the others' zeros."""
+    frame, value = frame_of(importer), importer.operands(op)[0]
+    axes = groups_of(importer, op, ordered=False)
+    if not axes:
+        return value
+    groups = np.asarray(ir.DenseElementsAttr(op.attributes["replica_groups"]))
+    sources = {frame.index(axes, int(group[0])) for group in groups}
+    if len(sources) > 1:
+        raise Unsupported(f"replica_groups {groups.tolist()} begin at other places along the axes")
+    sends = _is_one_of(importer, axis_index(importer, frame, axes), list(sources))
+    addend = importer.arith.select(sends, value, importer.arith.constant(value.type, 0))
+    kind = AS_LOGIC["add"] if value.type.element == "i1" else "add"
+    attributes = {"kind": KINDS[kind], "mesh": f"@{frame.mesh.name}", "axes": axes_attribute(axes)}
+    return importer.emit("spmd.all_reduce", [addend], value.type, attributes)[0]
+
+
 @imports("stablehlo.custom_call @ragged_all_to_all")
 def ragged_all_to_all(importer: Importer, op: ir.Operation) -> Value:
     """Slices for a group of one device, too, which is one along no axes."""
