@@ -85,8 +85,8 @@ static Tensor reduceGroup(const Combiner &combiner, const DeviceGrid &grid,
 }
 
 GridValue reduceGroups(ReduceKind kind, const DeviceGrid &grid,
-                              ArrayRef<DeviceGrid::Digit> digits,
-                              const GridValue &input) {
+                       ArrayRef<DeviceGrid::Digit> digits,
+                       const GridValue &input) {
   Combiner combiner(kind, input[0].getElementType());
   GridValue result(grid.numDevices());
   for (int64_t position = 0; position < grid.numDevices(); ++position) {

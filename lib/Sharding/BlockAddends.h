@@ -13,8 +13,8 @@ namespace shoal {
 
 /// Where a value is before its last step to `target`, to_partial, where that is
 /// partial over axes that split `source`: each device along them puts its block
-/// among zeros, and nothing is sent. Blocks that do not nest in the target's are
-/// gathered before. Nothing where no such axis splits `source`.
+/// among zeros, and nothing is sent. Blocks that do not nest in the target's
+/// are gathered before. Nothing where no such axis splits `source`.
 ///
 ///   [{"x"}, {"y"}] -> [{"y"}, {}] partial over "x": from [{"y", "x"}, {}]
 std::optional<Sharding> blocksBeforeAddends(llvm::ArrayRef<int64_t> shape,

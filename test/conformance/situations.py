@@ -592,7 +592,7 @@ situation(
         return %1 : tensor<8x8xi1>""",
         results="tensor<8x8xi1>",
     ),
-    "elements of i1 are no addends of a sum",
+    "elements of 'i1' are no addends of a sum",
     "truth values do not add up",
 )
 situation(

@@ -443,8 +443,8 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
   uint64_t key =
       uint64_t(valueClasses[value]) << 44 | uint64_t(from) << 22 | to;
   auto [price, isNew] = reshards.try_emplace(key, kForbidden); // (R2)
-  if (isNew && (partialValues || canReshard(layouts[from].sharding,
-                                            layouts[to].sharding))) {
+  if (isNew && (partialValues ||
+                canReshard(layouts[from].sharding, layouts[to].sharding))) {
     double bytes = reshardBytesOf(value, from, to);
     double each = bytes > 0 ? bytes + options.latencyBytes : 0; // (R3)
     price->second = problem.values[value].weight * each;        // (R4)
@@ -471,7 +471,8 @@ double CostTables::computeIfSent(unsigned value) const {
 //                                 factors; none where a factor has more shards
 //                                 than rows anywhere (rowsOfFactor) and no
 //                                 annotation asked for that
-//   (C2) with a constraint        all alike: its axes, then the labels'; partial
+//   (C2) with a constraint        all alike: its axes, then the labels';
+//   partial
 //                                 over its partial axes
 //   (C3) between a value and its  as (C2), but outside behind the manual axes:
 //        shards in a region       [{"x"}] inside -> [{"m", "x"}] outside, or

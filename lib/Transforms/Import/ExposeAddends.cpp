@@ -62,9 +62,8 @@ public:
       expose(argument);
     for (OpOperand &operand : block.getTerminator()->getOpOperands())
       expose(operand);
-    function.setFunctionType(
-        builder.getFunctionType(block.getArgumentTypes(),
-                                block.getTerminator()->getOperandTypes()));
+    function.setFunctionType(builder.getFunctionType(
+        block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
     for (const auto &[index, split] : arguments) {
       function.setArgAttr(index, kShardingAttr, split);
       function.setArgAttr(index, kAddendsAttr, builder.getUnitAttr());
@@ -88,16 +87,14 @@ private:
 
   void expose(BlockArgument argument) {
     unsigned index = argument.getArgNumber();
-    auto addends = addendsOf(
-        argument,
-        function.getArgAttrOfType<ShardingAttr>(index, kShardingAttr));
+    auto addends = addendsOf(argument, function.getArgAttrOfType<ShardingAttr>(
+                                           index, kShardingAttr));
     if (!addends)
       return;
     builder.setInsertionPointToStart(&function.front());
     argument.setType(addends->stacked);
-    Operation *region =
-        reshape(argument, addends->each, addends->split, addends->sum,
-                addends->sum, addends->partial);
+    Operation *region = reshape(argument, addends->each, addends->split,
+                                addends->sum, addends->sum, addends->partial);
     argument.replaceAllUsesExcept(region->getResult(0), region);
     arguments.push_back({index, addends->split});
   }
@@ -128,10 +125,10 @@ private:
         AxesAttr::get(builder.getContext(), axes), value,
         builder.getArrayAttr(in), builder.getArrayAttr(out));
     OpBuilder::InsertionGuard guard(builder);
-    Block *body = builder.createBlock(&region.getBody(), {}, Type(own),
-                                      value.getLoc());
-    Value shaped = ReshapeOp::create(builder, value.getLoc(), made,
-                                     body->getArgument(0));
+    Block *body =
+        builder.createBlock(&region.getBody(), {}, Type(own), value.getLoc());
+    Value shaped =
+        ReshapeOp::create(builder, value.getLoc(), made, body->getArgument(0));
     YieldOp::create(builder, value.getLoc(), shaped);
     return region;
   }

@@ -112,8 +112,8 @@ Extractor::addValue(Value value, function_ref<InFlightDiagnostic()> emitError) {
   return id;
 }
 
-/// A value of which an annotation asks for addends is no maximum, product ... of
-/// what devices have: what they hold of such a one is no addend.
+/// A value of which an annotation asks for addends is no maximum, product ...
+/// of what devices have: what they hold of such a one is no addend.
 static LogicalResult
 verifySummed(Value value, ShardingAttr sharding,
              function_ref<InFlightDiagnostic()> emitError) {
@@ -127,11 +127,11 @@ verifySummed(Value value, ShardingAttr sharding,
   });
   if (other == rule.factors.end())
     return success();
-  InFlightDiagnostic error =
-      emitError() << "asks for addends over axis \""
-                  << sharding.getPartial()[0].getName()
-                  << "\" of what is no sum but a "
-                  << stringifyReduceKind(*other->reduction);
+  InFlightDiagnostic error = emitError()
+                             << "asks for addends over axis \""
+                             << sharding.getPartial()[0].getName()
+                             << "\" of what is no sum but a "
+                             << stringifyReduceKind(*other->reduction);
   error.attachNote(maker.getLoc()) << "it is reduced here";
   return error;
 }
@@ -367,8 +367,8 @@ static AxisList takeAxes(AxisList &list, const AxisList &manual) {
   for (AxisId axis : list)
     if (llvm::is_contained(manual, axis))
       taken.push_back(axis);
-  llvm::erase_if(
-      list, [&](AxisId axis) { return llvm::is_contained(manual, axis); });
+  llvm::erase_if(list,
+                 [&](AxisId axis) { return llvm::is_contained(manual, axis); });
   return taken;
 }
 

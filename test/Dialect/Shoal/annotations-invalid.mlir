@@ -148,8 +148,18 @@ func.func @constraint_with_an_unknown_axis(%x: tensor<16xf32>) {
 // (A5), (S4)
 shoal.mesh @mesh = <["x" = 4]>
 func.func @constraint_of_addends_of_truth_values(%x: tensor<16xi1>) {
-  // expected-error@+1 {{partial over axis "x": elements of i1 are no addends of a sum}}
+  // expected-error@+1 {{partial over axis "x": elements of 'i1' are no addends of a sum}}
   %0 = shoal.sharding_constraint %x <@mesh, [{}], partial = {"x"}> : tensor<16xi1>
+  return
+}
+
+// -----
+
+// (A5), (S4)
+shoal.mesh @mesh = <["x" = 4]>
+func.func @constraint_of_addends_of_eight_bits(%x: tensor<16xf8E5M2>) {
+  // expected-error@+1 {{partial over axis "x": elements of 'f8E5M2' are no addends of a sum}}
+  %0 = shoal.sharding_constraint %x <@mesh, [{}], partial = {"x"}> : tensor<16xf8E5M2>
   return
 }
 

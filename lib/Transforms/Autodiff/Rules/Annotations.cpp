@@ -28,10 +28,10 @@ struct ShardingConstraint
                                                ShardingConstraintOp> {
   LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
     auto op = cast<ShardingConstraintOp>(operation);
-    vjp.add(0, ShardingConstraintOp::create(vjp.b, op.getType(),
-                                            vjp.cotangent(),
-                                            withoutPartial(op.getSharding()),
-                                            /*hint=*/true));
+    vjp.add(0,
+            ShardingConstraintOp::create(vjp.b, op.getType(), vjp.cotangent(),
+                                         withoutPartial(op.getSharding()),
+                                         /*hint=*/true));
     return success();
   }
 };

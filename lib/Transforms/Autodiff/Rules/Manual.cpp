@@ -7,7 +7,8 @@
 // * an operand that is the same along axes comes to each device along them, so
 //   its cotangent is the sum of theirs;
 // * of a result that is the same along p devices each counts as 1/p of it;
-// * the cotangent of an operand or result that is partial along axes is the same
+// * the cotangent of an operand or result that is partial along axes is the
+// same
 //   along them, as all addends of a sum have the sum's;
 // * what the backward ops read of the forward ones leaves the forward region as
 //   a further result, the devices' values one behind the other, and comes in
