@@ -4,11 +4,13 @@
 
 import sys
 
+import numpy as np
 import pytest
 from shoal_testing import ROOT, shoal_run
 
 pytest.importorskip("jax")
 
+from jax_import_testing import run
 from shoal import ShoalError
 from shoal.jax import import_stablehlo
 
@@ -40,6 +42,23 @@ def test_is_refused_as_said(name, tmp_path):
         assert result.code != 0
         message = result.stderr
     assert situation.refused in message
+
+
+def test_what_no_function_of_jax_says():
+    """A broadcast takes the second device's rows along "y"; the largest stand first; a named product."""
+    a = np.random.default_rng(0).permutation(64).reshape(8, 8).astype(np.float32)
+
+    def result(name, index=0):
+        text = import_stablehlo(SITUATIONS[name].text)
+        return run(text, {"arg0": a}, [f"result{index}"])[f"result{index}"]
+
+    rows = result("broadcast_from_one_device_of_each_group")
+    np.testing.assert_array_equal(rows, np.tile(a[2:4], (4, 1)))
+    values, places = (result("largest_by_a_custom_call", index) for index in (0, 1))
+    np.testing.assert_array_equal(values, -np.sort(-a, axis=1)[:, :3])
+    np.testing.assert_array_equal(places, np.argsort(-a, axis=1)[:, :3])
+    named = result("constants_and_named_computations_of_shardy")
+    np.testing.assert_array_equal(named, 2 * a)
 
 
 def test_the_page_lists_them():
