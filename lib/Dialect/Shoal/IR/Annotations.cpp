@@ -3,6 +3,7 @@
 
 // The annotations, and the reshard they lead to.
 
+#include "VerifyAddends.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/SmallSet.h"
@@ -104,8 +105,10 @@ LogicalResult ShardOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ShardingConstraintOp::verify() {
-  return getSharding().verifyFor(getType(), *this, // (A5)
-                                 [&]() { return emitOpError(); });
+  auto fail = [&]() { return emitOpError(); };
+  if (failed(getSharding().verifyFor(getType(), *this, fail))) // (A5)
+    return failure();
+  return verifyAddends(getSharding(), getType(), fail); // (S4)
 }
 
 LogicalResult ReshardOp::verify() {

@@ -3,6 +3,7 @@
 
 // manual_computation and its shorthands.
 
+#include "VerifyAddends.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
@@ -131,7 +132,8 @@ static LogicalResult verifyBoundary(ManualComputationOp op,
                                     MeshAttr mesh, EmitError emitError) {
   if (sharding.getMesh() != op.getMeshAttr())
     return emitError() << "expected a sharding over mesh " << op.getMeshAttr();
-  if (failed(sharding.verifyFor(type, op, emitError)))
+  if (failed(sharding.verifyFor(type, op, emitError)) ||
+      failed(verifyAddends(sharding, type, emitError)))
     return failure();
   for (AxisRefAttr axis : sharding.getPartial())
     if (!covers(op.getManualAxes().getAxes(), axis, mesh) &&

@@ -4,7 +4,6 @@
 #include "AxisSyntax.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
-#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -218,12 +217,6 @@ ShardingAttr::verifyFor(Type type, Operation *from,
   if (static_cast<int64_t>(getDims().size()) != tensor.getRank()) // (S3)
     return emitError() << "sharding has " << getDims().size()
                        << " dimensions but the tensor has " << tensor.getRank();
-  Type element = tensor.getElementType();
-  if (!getPartial().empty() && (element.isInteger(1) || isFloat8(element)))
-    return emitError() << "partial over axis \""
-                       << getPartial()[0].getName() // (S4)
-                       << "\": elements of " << element
-                       << " are no addends of a sum";
   SmallVector<AxisRefAttr> seen; // (S2)
   for (auto [i, dim] : llvm::enumerate(getDims()))
     if (failed(verifyAxes(dim.getAxes(), mesh, seen, [&, i = i]() {

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "VerifyAddends.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -112,8 +113,8 @@ static LogicalResult verifyComplex(Operation *op, Type type, StringRef kind,
 
 /// `shoal.addends` of a value of this type.
 static LogicalResult
-verifyAddends(Type type, Attribute value,
-              function_ref<InFlightDiagnostic()> emitError) {
+verifyAddendsAttr(Type type, Attribute value,
+                  function_ref<InFlightDiagnostic()> emitError) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (isa<UnitAttr>(value) && tensor && tensor.getRank() > 0)
     return success();
@@ -148,7 +149,7 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
   if (attribute.getName() == kComplexAttr)
     return verifyComplex(op, type, kind, index, attribute.getValue(), all);
   if (attribute.getName() == kAddendsAttr)
-    return verifyAddends(type, attribute.getValue(), fail);
+    return verifyAddendsAttr(type, attribute.getValue(), fail);
   if (attribute.getName() == kDonatedAttr) {
     if (kind == "argument" && isa<UnitAttr>(attribute.getValue()))
       return success();
@@ -167,7 +168,9 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
   auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
   if (!sharding)
     return fail() << "expected " << kShardingAttr << " to be a #shoal.sharding";
-  return sharding.verifyFor(type, op, fail);
+  if (failed(sharding.verifyFor(type, op, fail)))
+    return failure();
+  return verifyAddends(sharding, type, fail);
 }
 
 LogicalResult ShoalDialect::verifyRegionArgAttribute(Operation *op,
