@@ -114,13 +114,47 @@ ShardingAttr ProgramBuilder::randomSharding(ArrayRef<int64_t> shape) {
   return ShardingAttr::get(context, attr.getMesh(), dims, replicated, {});
 }
 
+/// Whether devices may hold addends of the value: of no truth values or floats
+/// of eight bits, and of nothing that was reduced by other means than a sum.
+static bool mayBeSum(Value value) {
+  Type element = getElementTypeOrSelf(value);
+  if (element.isInteger(1) || isFloat8(element))
+    return false;
+  auto maker = value.getDefiningOp<FactorRuleOpInterface>();
+  return !maker ||
+         llvm::all_of(maker.getFactorRule().factors, [](const Factor &factor) {
+           return factor.reduction.value_or(ReduceKind::Sum) == ReduceKind::Sum;
+         });
+}
+
+/// The sharding with addends along the axes of `mesh` that it names nowhere and
+/// that are not manual.
+static ShardingAttr withAddends(ShardingAttr sharding, const Mesh &mesh,
+                                ArrayRef<AxisId> manual) {
+  AxisList named = toAxisList(sharding.getReplicated(), mesh);
+  for (DimShardingAttr dim : sharding.getDims())
+    named.append(toAxisList(dim.getAxes(), mesh));
+  AxisList addends;
+  for (AxisId axis = 0; axis < mesh.axes.size(); ++axis)
+    if (mesh.axes[axis].size > 1 && !llvm::is_contained(named, axis) &&
+        !llvm::is_contained(manual, axis))
+      addends.push_back(axis);
+  MLIRContext *context = sharding.getContext();
+  return ShardingAttr::get(context, sharding.getMesh(), sharding.getDims(),
+                           sharding.getReplicated(),
+                           toAxisRefs(addends, mesh, context));
+}
+
 /// A sharding_constraint or replicate.
 Value ProgramBuilder::annotateByAxes(Known known) {
   if (manualAxes.empty() && choices.chance(10))
     return ReplicateOp::create(builder, loc, known.type(), known.value);
+  ShardingAttr sharding = randomSharding(known.shape());
+  bool isHint = choices.chance(20);
+  if (choices.chance(15) && mayBeSum(known.value))
+    sharding = withAddends(sharding, mesh, manualAxes);
   return ShardingConstraintOp::create(builder, loc, known.type(), known.value,
-                                      randomSharding(known.shape()),
-                                      /*hint=*/choices.chance(20));
+                                      sharding, isHint);
 }
 
 /// A shard: neighbouring axes in the mesh's order tile a dimension each, the

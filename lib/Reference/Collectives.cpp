@@ -84,10 +84,9 @@ static Tensor reduceGroup(const Combiner &combiner, const DeviceGrid &grid,
   return result;
 }
 
-/// What every device has after an all_reduce over `digits`.
-static GridValue reduceGroups(ReduceKind kind, const DeviceGrid &grid,
-                              ArrayRef<DeviceGrid::Digit> digits,
-                              const GridValue &input) {
+GridValue reduceGroups(ReduceKind kind, const DeviceGrid &grid,
+                       ArrayRef<DeviceGrid::Digit> digits,
+                       const GridValue &input) {
   Combiner combiner(kind, input[0].getElementType());
   GridValue result(grid.numDevices());
   for (int64_t position = 0; position < grid.numDevices(); ++position) {

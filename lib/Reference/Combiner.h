@@ -7,7 +7,8 @@
 #define SHOAL_LIB_REFERENCE_COMBINER_H
 
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
-#include "shoal/Reference/Tensor.h"
+#include "shoal/Reference/DeviceGrid.h"
+#include "shoal/Reference/ReferenceInterface.h"
 
 namespace shoal::reference {
 
@@ -26,6 +27,11 @@ private:
   ReduceKind kind;
   ElementType type;
 };
+
+/// What every device has after an all_reduce over `digits`.
+GridValue reduceGroups(ReduceKind kind, const DeviceGrid &grid,
+                       llvm::ArrayRef<DeviceGrid::Digit> digits,
+                       const GridValue &input);
 
 /// IEEE 754-2019 maximum and minimum, the meaning of arith.maximumf/minimumf.
 double maximum(double a, double b);

@@ -4,10 +4,12 @@
 // Parts of a global program that are written for one device run on as many as
 // their mesh has.
 
+#include "Combiner.h"
 #include "Models.h"
 #include "StridedView.h"
 
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
 #include "shoal/Reference/Signature.h"
 #include <map>
@@ -34,12 +36,19 @@ public:
       size = rows * DeviceGrid::sizeOf(digits);
     for (Tensor &global : globals)
       global = padded(global, port.global);
-    return splitArguments(port, globals);
+    GridValue shards = splitArguments(port, globals);
+    DeviceGrid::Digits digits = addendDigits(sharding);
+    for (auto [device, shard] : llvm::enumerate(shards))
+      if (DeviceGrid::indexOver(digits, grid.positionOf(device)) != 0)
+        shard = Tensor(shard.getType());
+    return shards;
   }
 
   /// What `numDevices` devices have outside, all of them or only one.
-  FailureOr<GridValue> leave(unsigned index, const GridValue &shards,
+  FailureOr<GridValue> leave(unsigned index, const GridValue &yielded,
                              ShardingAttr sharding, int64_t numDevices) {
+    GridValue shards =
+        reduceGroups(ReduceKind::Sum, grid, addendDigits(sharding), yielded);
     Port port = portOf(
         resultType(op, index),
         op.getBody().front().getTerminator()->getOperand(index).getType(),
@@ -74,6 +83,15 @@ private:
     for (auto &entry : byPlace)
       all.push_back(std::move(entry.second));
     return all;
+  }
+
+  /// The manual axes along which the value outside is a sum.
+  DeviceGrid::Digits addendDigits(ShardingAttr sharding) {
+    SmallVector<AxisRefAttr> own;
+    for (AxisRefAttr axis : sharding.getPartial())
+      if (covers(op.getManualAxes().getAxes(), axis, grid.getMesh()))
+        own.push_back(axis);
+    return grid.digitsOf(own);
   }
 
   static Tensor padded(const Tensor &tensor, const TensorType &type) {

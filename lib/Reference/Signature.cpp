@@ -4,6 +4,7 @@
 #include "shoal/Reference/Signature.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "shoal/Dialect/Shoal/IR/Addends.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "llvm/ADT/StringMap.h"
@@ -46,6 +47,7 @@ private:
             attributes ? attributes.getAs<StringAttr>(kNameAttr) : nullptr)
       port.name = name.str();
     port.isComplex = attributes && attributes.contains(kComplexAttr);
+    port.isAddends = attributes && attributes.contains(kAddendsAttr);
     if (grid && attributes && failed(readSharding(port, attributes)))
       return failure();
     return port;

@@ -143,7 +143,8 @@ void Propagation::closeDims(unsigned opId) {
       return llvm::is_contained(dim.axes, axis);
     });
     if (!isNamed &&
-        (!anyOpen || llvm::is_contained(op.constraint->replicated, axis)))
+        (!anyOpen || llvm::is_contained(op.constraint->replicated, axis) ||
+         llvm::is_contained(op.constraint->partial, axis)))
       hints.hints[value][axis] = {AxisHint::Unsplit, 0, opId, opId,
                                   std::nullopt};
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/ReshardCost.h"
+#include "BlockAddends.h"
 #include "StepCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -192,6 +193,9 @@ double Reshard::bytes() const {
 double shoal::reshardBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                            const Sharding &source, const Sharding &target,
                            const Mesh &mesh, bool otherDeviceOrder) {
+  if (auto blocks = blocksBeforeAddends(shape, source, target, mesh))
+    return reshardBytes(shape, elementBytes, source, *blocks, mesh,
+                        otherDeviceOrder);
   return Reshard(shape, elementBytes, source, target, mesh, otherDeviceOrder)
       .bytes();
 }

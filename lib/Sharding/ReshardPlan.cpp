@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/ReshardPlan.h"
+#include "BlockAddends.h"
 #include "CollectivePlan.h"
 #include "ScatterPlacement.h"
 #include "StridedPlan.h"
@@ -266,12 +267,11 @@ ReshardPlan shoal::planReshard(ArrayRef<int64_t> shape, const Sharding &source,
                                const Mesh *targetMesh) {
   if (source == target && !targetMesh)
     return {};
-  assert(llvm::none_of(target.partial,
-                       [&](AxisId axis) {
-                         return source.uses(axis) &&
-                                !llvm::is_contained(source.partial, axis);
-                       }) &&
-         "what splits the source is no sum at the target");
+  if (auto blocks = blocksBeforeAddends(shape, source, target, mesh)) {
+    ReshardPlan plan = planReshard(shape, source, *blocks, mesh, targetMesh);
+    plan.push_back({StepKind::ToPartial, target, targetMesh != nullptr});
+    return plan;
+  }
   ReshardProblem problem{shape, mesh, targetMesh};
   Chooser chooser(problem, source, target);
   ReshardPlan plan = chooser.choose();
@@ -284,5 +284,8 @@ double shoal::elementsOfReshard(const ReshardProblem &problem,
                                 const Sharding &target) {
   if (source == target && !problem.targetMesh)
     return 0;
+  if (auto blocks =
+          blocksBeforeAddends(problem.shape, source, target, problem.mesh))
+    return elementsOfReshard(problem, source, *blocks);
   return Chooser(problem, source, target).price();
 }

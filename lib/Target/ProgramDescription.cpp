@@ -4,6 +4,7 @@
 #include "shoal/Target/ProgramDescription.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/Addends.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/CodedArrays.h"
 #include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
@@ -103,6 +104,7 @@ static FailureOr<TensorDescription> describe(func::FuncOp func, Type type,
   tensor.isComplex = attrs.contains(kComplexAttr);
   if (auto codes = attrs.getAs<StringAttr>(kCodesAttr))
     tensor.codes = codes.str();
+  tensor.isAddends = attrs.contains(kAddendsAttr);
   auto global = attrs.getAs<TypeAttr>(kGlobalTypeAttr);
   tensor.globalType = tensor.localType;
   if (global)
@@ -291,6 +293,8 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
     object["complex"] = true;
   if (!tensor.codes.empty())
     object["codes"] = tensor.codes;
+  if (tensor.isAddends)
+    object["addends"] = true;
   if (tensor.isDonated)
     object["donated"] = true;
   if (tensor.donor >= 0)

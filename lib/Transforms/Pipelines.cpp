@@ -31,6 +31,8 @@ void shoal::buildImportPipeline(OpPassManager &pm) {
   pm.addPass(createUnifyMeshes());
   // What was written op by op for one device becomes regions.
   pm.addPass(createFormManualRegions());
+  // From here on arguments and results are like any others.
+  pm.addPass(createExposeAddends());
   // Annotations before anything can fold them away with what they annotate.
   pm.addPass(createResolveAnnotations());
   // From here on no pass knows of softmax or gating.

@@ -113,15 +113,20 @@ class Dim:
 class Sharding:
     """How a tensor lies on a mesh: one Dim per dimension; axes not named replicate.
 
-    `replicated` axes must stay so while open dimensions get more.
+    `replicated` axes must stay so while open dimensions get more. Devices along
+    `partial` ones hold addends of the tensor.
     """
 
     mesh: str
     dims: tuple[Dim, ...]
     replicated: tuple[Axis, ...] = ()
+    partial: tuple[Axis, ...] = ()
 
     def attribute(self) -> str:
         """As the attribute of a program's text."""
         dims = ", ".join(map(str, self.dims))
-        stays = f", replicated = {{{', '.join(map(str, self.replicated))}}}" if self.replicated else ""
-        return f"#shoal.sharding<@{self.mesh}, [{dims}]{stays}>"
+        lists = {"replicated": self.replicated, "partial": self.partial}
+        more = (
+            f", {name} = {{{', '.join(map(str, axes))}}}" for name, axes in lists.items() if axes
+        )
+        return f"#shoal.sharding<@{self.mesh}, [{dims}]{''.join(more)}>"

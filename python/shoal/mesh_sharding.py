@@ -24,10 +24,12 @@ class MeshSharding:
 
     dims: the axes that split each dimension, major to minor. Complex numbers have one
     dimension more, as in the program.
+    is_addends: the first dimension has addends of a sum, one for each device along its axes.
     """
 
     mesh: Mesh
     dims: tuple[tuple[Axis, ...], ...]
+    is_addends: bool = False
 
     def over(self, meshes: Iterable[Mesh]) -> Sharding | None:
         """The same over the first mesh that can say it; None: none can.
@@ -37,8 +39,10 @@ class MeshSharding:
         """
         for mesh in meshes:
             dims = [self._axes_over(mesh, axes) for axes in self.dims]
-            if None not in dims:
-                return Sharding(mesh.name, tuple(Dim(axes) for axes in dims))
+            if None in dims:
+                continue
+            partial = dims.pop(0) if self.is_addends else ()
+            return Sharding(mesh.name, tuple(Dim(axes) for axes in dims), partial=partial)
         return None
 
     def _axes_over(self, mesh: Mesh, axes: Sequence[Axis]) -> tuple[Axis, ...] | None:
@@ -111,6 +115,7 @@ def shardings_of(description: Mapping[str, Any], what: str) -> tuple[MeshShardin
         MeshSharding(
             meshes[tensor["mesh"]],
             tuple(_axes(dim, meshes[tensor["mesh"]]) for dim in tensor["dims"]),
+            tensor.get("addends", False),
         )
         for tensor in description[what]
     )

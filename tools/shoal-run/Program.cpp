@@ -75,6 +75,7 @@ FailureOr<Program> Program::readGlobal(func::FuncOp entry) {
   return transform(entry, [](OpPassManager &passes) {
     passes.addPass(createDifferentiate());
     passes.addPass(createFormManualRegions());
+    passes.addPass(createExposeAddends());
     passes.addPass(createDecomposeComposites());
   });
 }

@@ -27,6 +27,8 @@ struct Port {
   llvm::SmallVector<DeviceGrid::Digits, 4> digits;
   /// Pairs along the last dimension are complex numbers to the user.
   bool isComplex = false;
+  /// The first dimension has the addends of what it is to the user.
+  bool isAddends = false;
 };
 
 struct Signature {

@@ -23,9 +23,11 @@ struct DimConstraint {
   int64_t priority = 0;
 };
 
-/// What an annotation says of a value. The value is never partial there.
+/// What an annotation says of a value.
 struct ShardingConstraint {
   llvm::SmallVector<DimConstraint, 4> dims;
+  /// Axes over which the value is partial, ascending; over no others it is.
+  AxisList partial = {};
   /// Axes that must not split any dimension.
   AxisList replicated;
   /// It only asks: propagation spreads it like any other, and the search begins
@@ -70,6 +72,9 @@ struct AssignmentProblem {
     /// operand of an entry, else on the result.
     struct ManualBoundary {
       llvm::SmallVector<AxisList, 4> axes;
+      /// Manual axes over which the value outside is partial: the devices' own
+      /// values inside are its addends.
+      AxisList partial = {};
       bool isEntry = false;
     };
     std::optional<ManualBoundary> boundary;

@@ -17,9 +17,9 @@ namespace shoal {
 /// closed form of the cheapest plan; no plan is made. Fractions stay exact up
 /// to double precision.
 ///
-/// `target` may be partial only over axes that `source` is partial over, or
-/// that `source` does not use (a replicated value becomes addends by zeroing
-/// all but one device's, free of charge).
+/// Over axes that `source` is not partial over, but `target` is, a value
+/// becomes addends free of charge: a replicated one by zeroing all but one
+/// device's, a split one by zeros around each device's block.
 ///
 /// Even splits: exactly the least bytes that the busiest device must receive.
 /// Uneven ones: blocks count with their padding, and rows that change owner

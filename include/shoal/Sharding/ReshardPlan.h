@@ -68,8 +68,8 @@ using ReshardPlan = llvm::SmallVector<PlannedStep>;
 ///
 /// No intermediate value is larger on a device than both ends.
 ///
-/// Requires that `target` is partial only over axes that are partial or unused
-/// in `source`.
+/// Where axes split `source` over which `target` is partial, the last step is a
+/// to_partial that puts each block among zeros.
 ReshardPlan planReshard(llvm::ArrayRef<int64_t> shape, const Sharding &source,
                         const Sharding &target, const Mesh &mesh,
                         const Mesh *targetMesh = nullptr);

@@ -32,6 +32,8 @@ struct TensorDescription {
   bool isComplex = false;
   /// What its bytes are codes of to the caller; "" where they are none.
   std::string codes;
+  /// The caller sees its first dimension as the addends of a sum.
+  bool isAddends = false;
   /// Of an input: the program may write over it.
   bool isDonated = false;
   /// Of an output: the number of the input in whose memory it is made, or -1.

@@ -29,7 +29,8 @@ using Problem = AssignmentProblem;
 //        (rowsOfFactor) unless an annotation asked
 //        for such a split
 //   (L4) a dimension of a constraint that is closed,   none for that dimension
-//        or anywhere if the constraint names the axis
+//        or anywhere if the constraint names the axis,
+//        as one that splits or that addends lie along
 //   (L5) another factor                                Factor: splits it
 //   (L6) a linear set of operands of an op that is     Pass: they are partial
 //        no constraint                                 sums, and so the results
@@ -84,7 +85,8 @@ OpClass::OpClass(const Problem &problem, const Problem::Op &op,
 bool OpClass::constraintAllows(AxisId axis, unsigned dim) const {
   const ShardingConstraint &constraint = *op.constraint;
   if (!constraint.dims[dim].open ||
-      llvm::is_contained(constraint.replicated, axis))
+      llvm::is_contained(constraint.replicated, axis) ||
+      llvm::is_contained(constraint.partial, axis))
     return false;
   return llvm::none_of(constraint.dims, [&](const DimConstraint &other) {
     return llvm::is_contained(other.axes, axis);
@@ -246,6 +248,14 @@ static bool asksForEmptyShards(const Problem &problem) {
   });
 }
 
+/// Whether an annotation asks for a value as addends.
+static bool asksForPartialValues(const Problem &problem) {
+  return llvm::any_of(problem.ops, [](const Problem::Op &op) {
+    return (op.constraint && !op.constraint->partial.empty()) ||
+           (op.boundary && !op.boundary->partial.empty());
+  });
+}
+
 /// The mesh in each order of the devices.
 static std::vector<Mesh> meshesOf(const Problem &problem) {
   std::vector<Mesh> meshes(std::max<size_t>(problem.deviceOrders.size(), 1),
@@ -273,6 +283,7 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
                        const AxisList &axisOrder, const Hints *hints)
     : problem(problem), options(options),
       emptyShards(asksForEmptyShards(problem)),
+      partialValues(asksForPartialValues(problem)),
       flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)),
       known(std::make_unique<Known>()),
       knownCosts(&known->costs[flopsPerByte]) {
@@ -384,8 +395,9 @@ LayoutId CostTables::intern(const Layout &layout) {
 //
 //        before -> after                              price
 //   (R1) a layout -> itself                           0
-//   (R2) [{"x"}] -> [{}] partial over "x": rows of    kForbidden
-//        each become addends of all
+//   (R2) [{"x"}] -> [{}] partial over "x": rows of    kForbidden, but where an
+//        each become addends of all                   annotation asks for
+//                                                     partial values
 //   (R3) nothing is sent, as [{}] -> [{"x"}]          0
 //   (R4) else                                         weight x (bytes + latency
 //                                                     in bytes + operations
@@ -431,7 +443,8 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
   uint64_t key =
       uint64_t(valueClasses[value]) << 44 | uint64_t(from) << 22 | to;
   auto [price, isNew] = reshards.try_emplace(key, kForbidden); // (R2)
-  if (isNew && canReshard(layouts[from].sharding, layouts[to].sharding)) {
+  if (isNew && (partialValues ||
+                canReshard(layouts[from].sharding, layouts[to].sharding))) {
     double bytes = reshardBytesOf(value, from, to);
     double each = bytes > 0 ? bytes + options.latencyBytes : 0; // (R3)
     price->second = problem.values[value].weight * each;        // (R4)
@@ -458,10 +471,13 @@ double CostTables::computeIfSent(unsigned value) const {
 //                                 factors; none where a factor has more shards
 //                                 than rows anywhere (rowsOfFactor) and no
 //                                 annotation asked for that
-//   (C2) with a constraint        all alike: its axes, then the labels'
+//   (C2) with a constraint        all alike: its axes, then the labels';
+//   partial
+//                                 over its partial axes
 //   (C3) between a value and its  as (C2), but outside behind the manual axes:
-//        shards in a region       [{"x"}] inside -> [{"m", "x"}] outside; none
-//                                 where the blocks would differ
+//        shards in a region       [{"x"}] inside -> [{"m", "x"}] outside, or
+//                                 partial over "m" there; none where the blocks
+//                                 would differ
 
 const Choice *CostTables::choice(unsigned op, ChoiceIndex index) {
   OpClass &opClass = classOf(op);
@@ -492,6 +508,8 @@ addManualAxes(const Problem::Op &op, OpShardings shardings, const Mesh &mesh) {
       return std::nullopt;
     dim.insert(dim.begin(), manual.begin(), manual.end());
   }
+  llvm::append_range(outer.partial, op.boundary->partial);
+  llvm::sort(outer.partial);
   return shardings;
 }
 
@@ -507,6 +525,7 @@ CostTables::shardingsOf(const OpClass &opClass,
   }
   Sharding sharding; // (C2)
   sharding.dims.assign(choice.axes.begin(), choice.axes.end());
+  sharding.partial = op.constraint->partial;
   OpShardings shardings;
   shardings.operands.assign(op.operands.size(), sharding);
   shardings.results.assign(op.results.size(), sharding);

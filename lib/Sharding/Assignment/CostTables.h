@@ -159,6 +159,8 @@ private:
   void findKinds();
 
   bool emptyShards;
+  /// Whether values that are split may become addends.
+  bool partialValues;
   double flopsPerByte;
   /// By device order.
   std::vector<Mesh> meshes;

@@ -112,17 +112,41 @@ Extractor::addValue(Value value, function_ref<InFlightDiagnostic()> emitError) {
   return id;
 }
 
+/// A value of which an annotation asks for addends is no maximum, product ...
+/// of what devices have: what they hold of such a one is no addend.
+static LogicalResult
+verifySummed(Value value, ShardingAttr sharding,
+             function_ref<InFlightDiagnostic()> emitError) {
+  auto maker = value.getDefiningOp<FactorRuleOpInterface>();
+  if (!maker || sharding.getPartial().empty())
+    return success();
+  FactorRule rule = maker.getFactorRule();
+  const auto *other = llvm::find_if(rule.factors, [](const Factor &factor) {
+    return factor.kind == FactorKind::Reduction && factor.reduction &&
+           *factor.reduction != ReduceKind::Sum;
+  });
+  if (other == rule.factors.end())
+    return success();
+  InFlightDiagnostic error = emitError()
+                             << "asks for addends over axis \""
+                             << sharding.getPartial()[0].getName()
+                             << "\" of what is no sum but a "
+                             << stringifyReduceKind(*other->reduction);
+  error.attachNote(maker.getLoc()) << "it is reduced here";
+  return error;
+}
+
 LogicalResult
 Extractor::constrain(Op &op, ShardingAttr attr,
                      function_ref<InFlightDiagnostic()> emitError) {
-  if (!attr.getPartial().empty())
-    return emitError() << "an annotation cannot ask for partial sums";
   const Mesh &mesh = result.problem.mesh;
   ShardingConstraint constraint;
   for (DimShardingAttr dim : attr.getDims())
     constraint.dims.push_back(
         {toAxisList(dim.getAxes(), mesh), dim.getIsOpen(), dim.getPriority()});
   constraint.replicated = toAxisList(attr.getReplicated(), mesh);
+  constraint.partial = toAxisList(attr.getPartial(), mesh);
+  llvm::sort(constraint.partial);
   op.constraint = std::move(constraint);
   op.deviceOrder = deviceOrderOf(attr.getMesh());
   return success();
@@ -337,20 +361,26 @@ LogicalResult Extractor::addBoundaries(ArrayRef<Boundary> boundaries,
   return success();
 }
 
-/// Moves the axes of `constraint` that are in `manual` out of it.
-static SmallVector<AxisList, 4> takeAxes(ShardingConstraint &constraint,
-                                         const AxisList &manual) {
-  SmallVector<AxisList, 4> taken;
-  for (DimConstraint &dim : constraint.dims) {
-    AxisList &own = taken.emplace_back();
-    for (AxisId axis : dim.axes)
-      if (llvm::is_contained(manual, axis))
-        own.push_back(axis);
-    llvm::erase_if(dim.axes, [&](AxisId axis) {
-      return llvm::is_contained(manual, axis);
-    });
-  }
+/// Moves the axes of `list` that are in `manual` out of it.
+static AxisList takeAxes(AxisList &list, const AxisList &manual) {
+  AxisList taken;
+  for (AxisId axis : list)
+    if (llvm::is_contained(manual, axis))
+      taken.push_back(axis);
+  llvm::erase_if(list,
+                 [&](AxisId axis) { return llvm::is_contained(manual, axis); });
   return taken;
+}
+
+/// Moves the axes of `constraint` that are in `manual` out of it.
+static AssignmentProblem::Op::ManualBoundary
+takeAxes(ShardingConstraint &constraint, const AxisList &manual, bool isEntry) {
+  AssignmentProblem::Op::ManualBoundary boundary;
+  for (DimConstraint &dim : constraint.dims)
+    boundary.axes.push_back(takeAxes(dim.axes, manual));
+  boundary.partial = takeAxes(constraint.partial, manual);
+  boundary.isEntry = isEntry;
+  return boundary;
 }
 
 /// An annotation over the other axes, between the value and its shards over
@@ -373,10 +403,12 @@ LogicalResult Extractor::addBoundary(const Boundary &boundary,
   auto local = cast<RankedTensorType>(boundary.inner().getType());
   op.rule = FactorRuleBuilder::elementwise(local.getShape(), 1);
   op.label = describeOp(owner);
-  if (failed(constrain(op, cast<ShardingAttr>(boundary.sharding), emitError)))
+  auto sharding = cast<ShardingAttr>(boundary.sharding);
+  if (failed(constrain(op, sharding, emitError)) ||
+      (boundary.isEntry &&
+       failed(verifySummed(boundary.source->get(), sharding, emitError))))
     return failure();
-  op.boundary =
-      Op::ManualBoundary{takeAxes(*op.constraint, manual), boundary.isEntry};
+  op.boundary = takeAxes(*op.constraint, manual, boundary.isEntry);
   // Blocks of blocks are the blocks of the whole only where all are full.
   for (auto [factor, axes] :
        llvm::zip_equal(op.rule.factors, op.boundary->axes))
@@ -431,8 +463,10 @@ LogicalResult Extractor::addOp(Operation *operation) {
     // The rule of a constraint has a factor a dimension.
     op.rule = FactorRuleBuilder::elementwise(
         result.problem.values[op.results[0]].shape, /*numOperands=*/1);
-    if (failed(constrain(op, constraint.getSharding(),
-                         [&]() { return operation->emitOpError(); })))
+    auto emitError = [&]() { return operation->emitOpError(); };
+    if (failed(constrain(op, constraint.getSharding(), emitError)) ||
+        failed(verifySummed(constraint.getInput(), constraint.getSharding(),
+                            emitError)))
       return failure();
     op.constraint->isHint = constraint.getHint();
     if (op.constraint->isHint) // partial sums may pass

@@ -109,6 +109,12 @@ static bool holds(DimShardingAttr asked, ArrayRef<AxisRefAttr> axes,
          ArrayRef(own).take_front(wanted.size()) == ArrayRef(wanted);
 }
 
+/// Whether `own` is partial over what the annotation lists.
+static bool holdsPartial(ShardingAttr asked, ShardingAttr own,
+                         const Mesh &mesh) {
+  return toSharding(asked, mesh).partial == toSharding(own, mesh).partial;
+}
+
 LogicalResult Verifier::verifyConstraint(ShardingConstraintOp op) const {
   ShardingAttr before = getShardingOf(op.getInput());
   ShardingAttr after = getShardingOf(op.getResult());
@@ -117,8 +123,10 @@ LogicalResult Verifier::verifyConstraint(ShardingConstraintOp op) const {
            << "changes the sharding, from " << before << " to " << after;
   if (op.getHint())
     return success();
-  if (!after.getPartial().empty())
-    return op.emitOpError() << "result 0: sharding " << after << " is partial";
+  if (!holdsPartial(op.getSharding(), after, mesh))
+    return op.emitOpError()
+           << "result 0: sharding " << after
+           << " is not partial over what the annotation asks for";
   for (auto [d, asked, own] :
        llvm::enumerate(op.getSharding().getDims(), after.getDims()))
     if (!holds(asked, own.getAxes(), mesh))
@@ -208,7 +216,7 @@ LogicalResult Verifier::verifyBoundary(BoundaryOpInterface op,
   auto asked = cast<ShardingAttr>(boundary.sharding);
   AxisList manual = manualAxesOf(op, mesh);
   Sharding expected = toSharding(inner, mesh);
-  bool isAsked = expected.partial.empty();
+  bool isAsked = holdsPartial(asked, outer, mesh);
   for (auto [own, dim, wanted] :
        llvm::zip_equal(expected.dims, outer.getDims(), asked.getDims())) {
     AxisList before = toAxisList(wanted.getAxes(), mesh);
@@ -217,6 +225,10 @@ LogicalResult Verifier::verifyBoundary(BoundaryOpInterface op,
     own.insert(own.begin(), before.begin(), before.end());
     isAsked &= holds(wanted, dim.getAxes(), mesh);
   }
+  for (AxisId axis : toAxisList(asked.getPartial(), mesh))
+    if (llvm::is_contained(manual, axis))
+      expected.partial.push_back(axis);
+  llvm::sort(expected.partial);
   if (isAsked && toSharding(outer, mesh) == expected)
     return success();
   return op->emitOpError() << (boundary.isEntry ? "operand "

@@ -240,6 +240,11 @@ def _placements(
     tensors: Sequence[Tensor], slices: Sequence[Sequence[Slices]]
 ) -> tuple[Placement, ...]:
     return tuple(
-        Placement(tensor.shape, tensor.local_shape, tensor.dtype, tensor.sharding, parts)
+        Placement(tensor.shape, tensor.local_shape, tensor.dtype, _words(tensor), parts)
         for tensor, parts in zip(tensors, slices)
     )
+
+
+def _words(tensor: Tensor) -> str:
+    """The sharding; also of addends, which are another array than one that is split like them."""
+    return f"{tensor.sharding} of addends" if tensor.is_addends else tensor.sharding

@@ -109,14 +109,16 @@ class Store(Home):
                 raise InputError(
                     f'input "{tensor.name}": expected {placement.dtype} but got {value.dtype}'
                 )
-            is_part = False
+            shape, is_part = value.placement.shape, False
+            is_sum = value.shape != shape
+            if shape != placement.shape and (is_sum or tensor.is_addends):
+                return self.check(value.numpy(), placement, tensor)
         else:
             value = as_array(value, tensor)
-            is_part = self._is_part(value.shape, placement)
-        if value.shape != placement.shape and not is_part:
+            shape, is_part = value.shape, self._is_part(value.shape, placement)
+        if shape != placement.shape and not is_part:
             raise InputError(
-                f'input "{tensor.name}": expected shape {list(placement.shape)} '
-                f"but got {list(value.shape)}"
+                f'input "{tensor.name}": expected shape {list(placement.shape)} but got {list(shape)}'
             )
         return value
 

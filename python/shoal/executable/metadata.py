@@ -149,6 +149,10 @@ def _check_shapes(tensor: Mapping[str, Any], place: str) -> None:
             raise ShoalError(
                 f"{place}: complex numbers of {tensor['dtype']} in shape {tensor['shape']}"
             )
+    if "addends" in tensor:
+        _check(tensor["addends"], bool, f"{place}.addends")
+        if tensor["addends"] and not tensor["shape"]:
+            raise ShoalError(f"{place}: addends in shape {tensor['shape']}")
     for shape in (tensor["shape"], tensor["local_shape"]):
         if math.prod(shape) >= 2**60:
             raise ShoalError(f"{place}: no memory holds shape {shape}")

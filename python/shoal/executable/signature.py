@@ -28,6 +28,8 @@ class Tensor:
     has its own.
     Complex numbers are pairs of floats in the program, and in its sharding, along
     one more dimension, which neither the shapes nor arrays have.
+    is_addends: devices hold addends of it: the first dimension, which they split, has
+    one for each. As an input a whole one, without that dimension, will do.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Tensor:
     dtype: np.dtype
     sharding: str
     offset: int | None = None
+    is_addends: bool = False
 
     @property
     def local_bytes(self) -> int:
@@ -82,6 +85,7 @@ def _parse_tensor(entry: Mapping[str, Any]) -> Tensor:
         dtype_of_code(entry["codes"]) if "codes" in entry else dtype,
         entry["sharding"],
         entry.get("offset"),
+        entry.get("addends", False),
     )
 
 
@@ -114,7 +118,8 @@ def _count(number: int, what: str) -> str:
 
 
 def as_array(value: Any, tensor: Tensor, what: str = "input") -> np.ndarray:
-    """The value as an array of the tensor's type, whatever its shape.
+    """The value as an array of the tensor's type, whatever its shape; as addends where it has
+    these.
 
     Numbers of Python take that type; anything else must have it, and no mask:
     InputError.
@@ -133,7 +138,15 @@ def as_array(value: Any, tensor: Tensor, what: str = "input") -> np.ndarray:
         raise InputError(
             f'{what} "{tensor.name}": expected {tensor.dtype} but got {array.dtype}'
         )
-    return array
+    is_sum = tensor.is_addends and array.shape == tensor.shape[1:]
+    return _as_addends(array, tensor) if is_sum else array
+
+
+def _as_addends(array: np.ndarray, tensor: Tensor) -> np.ndarray:
+    """Addends of which the array is the sum: itself and zeros."""
+    addends = np.zeros(tensor.shape, tensor.dtype)
+    addends[:1] = array
+    return addends
 
 
 def check_global(value: Any, tensor: Tensor) -> np.ndarray:

@@ -8,6 +8,7 @@ a copy. Functions of `shoal.jax.jit` take it where it lies, and give `JaxArray`s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -98,8 +99,31 @@ class JaxArray(Array):
         return getattr(to_jax(self), name)
 
 
+class JaxSum(JaxArray):
+    """An array of which the devices hold addends, as of `P(unreduced=...)`: what reads it reads
+    their sum, and the next step takes them where they lie. `placement` and `shards` have them, with
+    one more dimension, the first."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.placement.shape[1:]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def numpy(self) -> np.ndarray:
+        return super().numpy().sum(axis=0, dtype=self.dtype)
+
+
 Array.__jax_array__ = to_jax
-for _kind in (Array, JaxArray):
+for _kind in (Array, JaxArray, JaxSum):
     core.pytype_aval_mappings[_kind] = aval_of
     dtypes.canonicalize_value_handlers[_kind] = np.asarray
     pxla.shard_arg_handlers[_kind] = _put

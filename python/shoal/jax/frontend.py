@@ -17,11 +17,11 @@ from jax.sharding import NamedSharding
 
 from shoal.calls import Source
 from shoal.devices import Array
-from shoal.jax.arrays import JaxArray, aval_of, make_weak, to_jax
+from shoal.jax.arrays import JaxArray, JaxSum, aval_of, make_weak, to_jax
 from shoal.jax.calls import as_numbers, is_key, key_types
 from shoal.jax.meshes import is_explicit, mesh_around, mesh_is, named, without_types
 from shoal.jax.programs import write_program
-from shoal.mesh_sharding import MeshSharding
+from shoal.mesh_sharding import MeshSharding, recall
 
 # What JAX says of a function's place is the caller's of this file.
 source_info_util.register_exclusion(__file__)
@@ -273,7 +273,8 @@ def _result_of(traced: Any) -> Callable[[list[Array]], Any]:
 
     def result(arrays: list[Any]) -> Any:
         for array in arrays:
-            array.__class__ = JaxArray
+            sharding = recall(array.placement)
+            array.__class__ = JaxSum if sharding and sharding.is_addends else JaxArray
         for number in weak:
             make_weak(arrays[number])
         for number, key in keys:

@@ -9,6 +9,7 @@ numbers do not add up; so that is checked before.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from shoal.jax.refusals import Unsupported
 
 
 _Kind = xla_client.OpSharding.Type
+# In the order of a Tiling's dimensions.
+_SUBGROUPS = (_Kind.MANUAL, _Kind.UNREDUCED, _Kind.REPLICATED)
 _LIST = r"([\d,\s]+)"
 _TILES = re.compile(rf"devices=\[{_LIST}\]\s*(?:<=\s*\[{_LIST}\]\s*(?:T\({_LIST}\))?|{_LIST})")
 
@@ -29,7 +32,8 @@ class Tiling:
     """Which device holds which tile, along some dimensions of the devices' array.
 
     `devices` has a dimension per dimension of the tensor, then one for the
-    devices of a manual region's group, then one for those that hold the same.
+    devices of a manual region's group, one for those that hold addends of one
+    tile, and one for those that hold the same.
     """
 
     devices: np.ndarray
@@ -51,7 +55,12 @@ class Manual:
     """The tensor is one device's own, along all axes."""
 
 
-OpSharding = Tiling | Everywhere | Manual
+@dataclass(frozen=True)
+class Unreduced:
+    """Every device holds an addend of the tensor."""
+
+
+OpSharding = Tiling | Everywhere | Manual | Unreduced
 
 
 def parse(text: str) -> list[OpSharding | None]:
@@ -95,12 +104,12 @@ def _op_sharding(sharding, text: str) -> OpSharding | None:
     if sharding.is_replicated() or sharding.is_maximal():
         return Everywhere()
     if sharding.is_unreduced():
-        raise Unsupported(f"mhlo.sharding: {text}: unreduced values have no counterpart")
+        return Unreduced()
     return _tiling(sharding, text)
 
 
 def _tiling(sharding, text: str) -> Tiling:
-    """Sorted into tensor's, manual's and replicated dimensions of the devices.
+    """Sorted into tensor's, manual's, unreduced and replicated dimensions of the devices.
 
     Devices that hold the same are listed in any order: ours is ascending.
     """
@@ -110,11 +119,12 @@ def _tiling(sharding, text: str) -> Tiling:
     if sharding.replicate_on_last_tile_dim():
         kinds = [_Kind.REPLICATED]
     rank = devices.ndim - len(kinds)
-    others = [kind for kind in kinds if kind not in (_Kind.MANUAL, _Kind.REPLICATED)]
+    others = [kind for kind in kinds if kind not in _SUBGROUPS]
     if others:
         raise Unsupported(f"mhlo.sharding: {text}: a subgroup of type {others[0]}")
-    manual = [rank + i for i, kind in enumerate(kinds) if kind == _Kind.MANUAL]
-    same = [rank + i for i, kind in enumerate(kinds) if kind == _Kind.REPLICATED]
-    devices = devices.transpose([*range(rank), *manual, *same])
-    groups = int(np.prod([sizes[i] for i in manual], dtype=np.int64))
-    return Tiling(np.sort(devices.reshape([*sizes[:rank], groups, -1]), axis=-1), rank)
+    subgroups = [
+        [rank + i for i, kind in enumerate(kinds) if kind == wanted] for wanted in _SUBGROUPS
+    ]
+    devices = devices.transpose([*range(rank), *itertools.chain(*subgroups)])
+    counts = [math.prod(sizes[i] for i in dims) for dims in subgroups]
+    return Tiling(np.sort(devices.reshape([*sizes[:rank], *counts]), axis=-1), rank)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jax._src import ad_util, debugging, dispatch, dtypes, effects, source_info_util
+from jax._src import ad_util, core, debugging, dispatch, dtypes, effects, source_info_util
+from jax._src.custom_partitioning import custom_partitioning_p
 from jax._src.interpreters import mlir
 from jax._src.lax import lax
 
@@ -27,11 +28,17 @@ def _stop_gradient(context: Any, value: Any) -> Any:
     return mlir.custom_call(STOP_GRADIENT, result_types=[value.type], operands=[value]).results
 
 
+def _custom_partitioning(context: Any, *values: Any, call: Any, **_: Any) -> Any:
+    """The function itself: its ops are partitioned like any others, by rules of their own."""
+    return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(context, *values)
+
+
 # For CPUs JAX masks the operands of a ragged_dot once per group; the rule for
 # TPUs writes chlo.ragged_dot, of which only rows of groups are multiplied.
 _RULES = (
     (lax.ragged_dot_general_p, partial(lax._ragged_dot_general_lower, platform="tpu")),
     (ad_util.stop_gradient_p, _stop_gradient),
+    (custom_partitioning_p, _custom_partitioning),
 )
 
 # What JAX knows of its primitives is changed by one lowering at a time.
@@ -49,25 +56,23 @@ def lower(traced: Any, callbacks: Callbacks | None = None) -> Any:
     """
     noted = callbacks.rules() if callbacks else ()
     parameters = mlir.LoweringParameters(override_lowering_rules=(*_RULES, *noted))
-    with _as_host_calls(callbacks is not None):
+    with _without_devices(callbacks is not None):
         return traced.lower(lowering_platforms=("cpu",), _private_parameters=parameters)
 
 
 @contextlib.contextmanager
-def _as_host_calls(applies: bool) -> Iterator[None]:
-    """All callbacks lower for abstract meshes and several devices meanwhile.
+def _without_devices(calls_host: bool) -> Iterator[None]:
+    """What JAX asks for devices for lowers for abstract meshes meanwhile, callbacks for several devices, too.
 
-    JAX asks for devices where a callback has results, since a device may be named that calls;
-    ours is the first of the mesh. It orders no prints of several devices; ours stand in order.
+    It asks where a callback has results, since a device may be named that calls; ours is the first of the
+    mesh. It orders no prints of several devices; ours stand in order. Functions with partitioning of their
+    own are lowered without it.
     """
-    if not applies:
-        yield
-        return
     asking = dispatch.prim_requires_devices_during_lowering
     shardable = effects.shardable_ordered_effects._effect_types
     with _turn:
-        removed = asking & CALLBACKS_WITH_RESULTS
-        added = {debugging.OrderedDebugEffect} - shardable
+        removed = asking & {custom_partitioning_p, *(CALLBACKS_WITH_RESULTS if calls_host else ())}
+        added = ({debugging.OrderedDebugEffect} if calls_host else set()) - shardable
         asking -= removed
         shardable |= added
         try:

@@ -12,6 +12,8 @@ are the same, and the other devices have them, too.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
@@ -30,6 +32,7 @@ from shoal.jax.annotations import (
 )
 from shoal.jax.attributes import dictionaries, required, text_in
 from shoal.jax.functions import COMPLEX
+from shoal.jax.known import defining_op
 from shoal.jax.manual import Frame
 from shoal.jax.refusals import Unsupported, refused_at
 from shoal.jax.types import tensors_in
@@ -98,44 +101,42 @@ class ShardingImporter:
         found = self._of_attributes(op.attributes, ranks)
         return [None if s is None or self.is_open(s) else s.attribute() for s in found]
 
-    def of_sdy(self, attribute: ir.Attribute, rank: int, what: str = "") -> Sharding | None:
-        """An `#sdy.sharding` of a value; None where a sum is left pending.
-
-        That is an error where `what` names a place that cannot have one. On a
-        mesh without axes nothing is split, but dimensions may be open.
-        """
+    def of_sdy(self, attribute: ir.Attribute, rank: int) -> Sharding | None:
+        """An `#sdy.sharding` of a value. On a mesh without axes nothing is split, but dimensions
+        may be open."""
         sharding = sdy.TensorShardingAttr(attribute)
         mesh = self._mesh_named_by(sharding)
         dims = shardy.dims_of(sharding)
-        if len(sharding.unreduced_axes):
-            if what:
-                raise Unsupported(f"{what}: unreduced axes in {attribute}")
-            return None
         if mesh is None:
             return self.everywhere(rank, [dim.is_open for dim in dims])
-        return Sharding(mesh.name, dims, shardy.replicated_of(sharding))
+        replicated, unreduced = shardy.replicated_of(sharding), shardy.unreduced_of(sharding)
+        return Sharding(mesh.name, dims, replicated, unreduced)
 
     def of_gspmd(self, said: gspmd.OpSharding | None, rank: int, open_dims=()) -> Sharding | None:
         """The sharding over axes; None where it says nothing or belongs to one device."""
         if said is None or isinstance(said, gspmd.Manual) or not self.meshes:
             return None
-        if isinstance(said, gspmd.Everywhere):
+        partial: tuple[Axis, ...] = ()
+        if isinstance(said, (gspmd.Everywhere, gspmd.Unreduced)):
             axes: list[tuple[Axis, ...]] = [()] * rank
             mesh = self.first.name
+            if isinstance(said, gspmd.Unreduced):
+                partial = tuple(map(Axis, self.first.axes))
         else:
             if said.rank != rank:
                 raise Unsupported(
                     f"mhlo.sharding: tiles of rank {said.rank} of a tensor of rank {rank}"
                 )
             mesh, axes = self._axes_of_tiling(said)
+            partial = axes[rank + 1]
         dims = tuple(Dim(axes[i], i in open_dims) for i in range(rank))
-        return Sharding(mesh, dims)
+        return Sharding(mesh, dims, partial=partial)
 
     @staticmethod
     def is_open(sharding: Sharding) -> bool:
         """Whether it leaves every dimension to the compiler and so says nothing."""
         is_open = all(dim.is_open and not dim.axes for dim in sharding.dims)
-        return bool(sharding.dims) and is_open and not sharding.replicated
+        return bool(sharding.dims) and is_open and not (sharding.replicated or sharding.partial)
 
     def manual_axes(self, said: gspmd.OpSharding | None) -> tuple[Mesh, tuple[str, ...]]:
         """The mesh and axes along which a value is one device's own."""
@@ -166,25 +167,37 @@ class ShardingImporter:
         attributes = found[index] if found else {}
         kind = "inputs" if key == "arg_attrs" else "results"
         type = getattr(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value), kind)
-        what = f"{'argument' if key == 'arg_attrs' else 'result'} {index}"
         is_complex, rank = COMPLEX in attributes, ir.RankedTensorType(type[index]).rank
         rank -= is_complex
-        sharding = self._of_attributes(attributes, [rank], what)[0]
+        sharding = self._of_attributes(attributes, [rank])[0]
         if sharding is None or self.is_open(sharding):
             known = default and default.over(self.meshes.values())
             if known is not None:
                 return {"shoal.sharding": known.attribute()}
+            sharding = self._unreduced_type(function, key, index) or sharding
         if is_complex:
             sharding = _with_halves(sharding or self.everywhere(rank, [True] * rank))
         if sharding is None or self.is_open(sharding):
             return {}
         return {"shoal.sharding": sharding.attribute()}
 
-    def _of_attributes(self, attributes, ranks: list[int], what="") -> list[Sharding | None]:
+    def _unreduced_type(self, function: ir.Operation, key: str, index: int) -> Sharding | None:
+        """That of a result which is unreduced where it is made. JAX's lowering does not always say such
+        a type once more at the function, and a result of which nothing is said would be summed."""
+        if key != "res_attrs":
+            return None
+        end = list(function.regions[0].blocks[0].operations)[-1].operation
+        maker = defining_op(end.operands[index])
+        if maker is None or maker.name not in ("sdy.sharding_constraint", "sdy.reshard"):
+            return None
+        said = self.of_sdy(maker.attributes["sharding"], ir.RankedTensorType(maker.results[0].type).rank)
+        return said if said and said.partial else None
+
+    def _of_attributes(self, attributes, ranks: list[int]) -> list[Sharding | None]:
         if SHARDY in attributes:
             found = shardy.per_value(attributes[SHARDY])
             _check_count(SHARDY, found, ranks)
-            return [self.of_sdy(attribute, rank, what) for attribute, rank in zip(found, ranks)]
+            return [self.of_sdy(attribute, rank) for attribute, rank in zip(found, ranks)]
         if GSPMD in attributes:
             said = gspmd.parse(text_in(attributes, GSPMD))
             open_dims = unspecified_dims(attributes)
@@ -280,7 +293,7 @@ class ShardingImporter:
 
 def _with_halves(sharding: Sharding | None) -> Sharding | None:
     """Of an array whose last dimension is the halves of its numbers: these stay together."""
-    return sharding and Sharding(sharding.mesh, (*sharding.dims, Dim(())), sharding.replicated)
+    return sharding and replace(sharding, dims=(*sharding.dims, Dim(())))
 
 
 def _check_count(name: str, found: list, ranks: list[int]) -> None:

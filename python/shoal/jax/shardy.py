@@ -45,6 +45,11 @@ def replicated_of(sharding: sdy.TensorShardingAttr) -> tuple[Axis, ...]:
     return tuple(map(axis_of, sharding.replicated_axes))
 
 
+def unreduced_of(sharding: sdy.TensorShardingAttr) -> tuple[Axis, ...]:
+    """The axes along which devices hold addends."""
+    return tuple(map(axis_of, sharding.unreduced_axes))
+
+
 def per_value(attribute: ir.Attribute) -> list[sdy.TensorShardingAttr]:
     """The shardings of an `#sdy.sharding_per_value`, or the one of an `#sdy.sharding`."""
     if sdy.TensorShardingAttr.isinstance(attribute):

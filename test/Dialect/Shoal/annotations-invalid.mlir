@@ -145,11 +145,31 @@ func.func @constraint_with_an_unknown_axis(%x: tensor<16xf32>) {
 
 // -----
 
-// (A5)
+// (A5), (S4)
 shoal.mesh @mesh = <["x" = 4]>
-func.func @constraint_with_partial_axes(%x: tensor<16xf32>) {
-  // expected-error@+1 {{expected no partial axes: an annotated value is fully reduced}}
-  %0 = shoal.sharding_constraint %x <@mesh, [{}], partial = {"x"}> : tensor<16xf32>
+func.func @constraint_of_addends_of_truth_values(%x: tensor<16xi1>) {
+  // expected-error@+1 {{partial over axis "x": elements of 'i1' are no addends of a sum}}
+  %0 = shoal.sharding_constraint %x <@mesh, [{}], partial = {"x"}> : tensor<16xi1>
+  return
+}
+
+// -----
+
+// (A5), (S4)
+shoal.mesh @mesh = <["x" = 4]>
+func.func @constraint_of_addends_of_eight_bits(%x: tensor<16xf8E5M2>) {
+  // expected-error@+1 {{partial over axis "x": elements of 'f8E5M2' are no addends of a sum}}
+  %0 = shoal.sharding_constraint %x <@mesh, [{}], partial = {"x"}> : tensor<16xf8E5M2>
+  return
+}
+
+// -----
+
+// (A5), (S2)
+shoal.mesh @mesh = <["x" = 4]>
+func.func @constraint_of_addends_over_an_axis_that_splits(%x: tensor<16xf32>) {
+  // expected-error@+1 {{axis "x"}}
+  %0 = shoal.sharding_constraint %x <@mesh, [{"x"}], partial = {"x"}> : tensor<16xf32>
   return
 }
 
@@ -176,16 +196,6 @@ func.func @reshard_from_an_open_dimension(%x: tensor<16xf32>) {
 // -----
 
 // (R2)
-shoal.mesh @mesh = <["x" = 4]>
-func.func @reshard_to_partial_of_a_split_axis(%x: tensor<16x4xf32>) {
-  // expected-error@+1 {{target: axis "x" is partial but splits dim 1 of the source}}
-  %0 = shoal.reshard %x <@mesh, [{}, {"x"}]> -> <@mesh, [{}, {}], partial = {"x"}> : tensor<16x4xf32>
-  return
-}
-
-// -----
-
-// (R3)
 // expected-note@+1 {{the source's mesh is defined here}}
 shoal.mesh @mesh = <["x" = 4]>
 // expected-note@+1 {{the target's mesh is defined here}}

@@ -175,9 +175,9 @@ func.func @results(%x: tensor<8x4xf32>) {
 
 shoal.mesh @mesh = <["x" = 2, "y" = 4]>
 // (M2)
-func.func @partial(%x: tensor<8x4xf32>) {
-  // expected-error@+1 {{operand 0: expected no partial axes}}
-  %0 = shoal.manual_computation @mesh {"x"} (%x) in [#shoal.sharding<@mesh, [{}, {}], partial = {"y"}>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+func.func @partial_over_an_axis_that_is_manual_in_part(%x: tensor<8x4xf32>) {
+  // expected-error@+1 {{operand 0: a part of axis "y" is manual: expected it as parts}}
+  %0 = shoal.manual_computation @mesh {"y":(1)2} (%x) in [#shoal.sharding<@mesh, [{}, {}], partial = {"y"}>] out [#shoal.sharding<@mesh, [{}, {}]>] {
   ^bb0(%a: tensor<8x4xf32>):
     shoal.yield %a : tensor<8x4xf32>
   } : (tensor<8x4xf32>) -> tensor<8x4xf32>

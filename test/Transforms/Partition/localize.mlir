@@ -48,6 +48,20 @@ func.func @partial_sums(%a: tensor<16x8xf32> {shoal.sharding = #__}) -> (tensor<
   return %1, %2 : tensor<16x8xf32>, tensor<16x8xf32>
 }
 
+// Blocks become addends where they are: each is put among zeros.
+// CHECK-LABEL: func.func @blocks_become_addends
+func.func @blocks_become_addends(%a: tensor<15x8xf32> {shoal.sharding = #y_}) -> (tensor<15x8xf32> {shoal.sharding = #__}) {
+  // CHECK: %[[I:.*]] = spmd.axis_index @mesh {"y"} : tensor<i32>
+  // CHECK: %[[FIRST:.*]] = arith.muli %[[I]]
+  // CHECK: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<16x8xf32>
+  // CHECK: %[[PUT:.*]] = shoal.dynamic_update_slice %[[ZEROS]], %arg0[%[[FIRST]], {{.*}}] : (tensor<16x8xf32>, tensor<4x8xf32>
+  // CHECK: %[[P:.*]] = shoal.slice %[[PUT]] {{.*}} : tensor<16x8xf32> -> tensor<15x8xf32>
+  // CHECK: spmd.all_reduce sum @mesh {"y"} %[[P]]
+  %0 = shoal.reshard %a <@mesh, [{"y"}, {}]> -> <@mesh, [{}, {}], partial = {"y"}> by to_partial {shoal.shardings = [#p]} : tensor<15x8xf32>
+  %1 = shoal.reshard %0 <@mesh, [{}, {}], partial = {"y"}> -> <@mesh, [{}, {}]> by all_reduce {shoal.shardings = [#__]} : tensor<15x8xf32>
+  return %1 : tensor<15x8xf32>
+}
+
 // 15 rows over 4 devices: shards of 4, the last with one row of padding, which
 // may be NaN. Both operands are masked.
 // CHECK-LABEL: func.func @contracting_dim_uneven_masks_both_operands

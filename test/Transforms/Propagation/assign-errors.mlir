@@ -37,9 +37,16 @@ func.func @assigned_before(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 shoal.mesh @mesh = <["x" = 2]>
 
-// expected-error @below {{argument 0: an annotation cannot ask for partial sums}}
-func.func @partial_argument(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}], partial = {"x"}>}) -> tensor<8xf32> {
-  return %x : tensor<8xf32>
+func.func @region_reads_addends_of_a_product(%x: tensor<8x4xf32>) -> tensor<8xf32> {
+  // expected-note @below {{it is reduced here}}
+  %m = shoal.reduce prod %x dims = [1] : tensor<8x4xf32> -> tensor<8xf32>
+  // expected-error @below {{asks for addends over axis "x" of what is no sum but a prod}}
+  %p = shoal.manual_computation @mesh {"x"} (%m) in [#shoal.sharding<@mesh, [{}], partial = {"x"}>]
+      out [#shoal.sharding<@mesh, [{}], partial = {"x"}>] {
+  ^bb0(%l: tensor<8xf32>):
+    shoal.yield %l : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %p : tensor<8xf32>
 }
 
 // -----

@@ -51,7 +51,10 @@ func.func @op_without_rule(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 shoal.mesh @mesh = <["x" = 2]>
 
-// expected-error @below {{result 0: an annotation cannot ask for partial sums}}
-func.func @partial_result(%x: tensor<8xf32>) -> (tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}], partial = {"x"}>}) {
-  return %x : tensor<8xf32>
+func.func @addends_of_a_maximum(%x: tensor<8x4xf32>) -> tensor<8xf32> {
+  // expected-note @below {{it is reduced here}}
+  %m = shoal.reduce max %x dims = [1] : tensor<8x4xf32> -> tensor<8xf32>
+  // expected-error @below {{asks for addends over axis "x" of what is no sum but a max}}
+  %p = shoal.sharding_constraint %m <@mesh, [{}], partial = {"x"}> : tensor<8xf32>
+  return %p : tensor<8xf32>
 }

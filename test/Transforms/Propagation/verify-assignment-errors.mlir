@@ -115,15 +115,15 @@ func.func @loop_disagrees(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding<@m
 // -----
 
 shoal.mesh @mesh = <["x" = 4]>
-func.func @condition_is_partial(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}]>}, %p: tensor<i1> {shoal.sharding = #shoal.sharding<@mesh, []>})
+func.func @branch_is_partial(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}]>}, %p: tensor<i32> {shoal.sharding = #shoal.sharding<@mesh, []>})
     -> (tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}]>}) {
-  // expected-error@+1 {{operand 0 of shoal.yield: expected to be whole on every device but got #shoal.sharding<@mesh, [], partial = {"x"}>}}
-  %r = shoal.while (%a = %x) : tensor<8xf32> attributes {shoal.shardings = [#shoal.sharding<@mesh, [{}]>]} cond {
-    %q = shoal.reshard %p <@mesh, []> -> <@mesh, [], partial = {"x"}> {shoal.shardings = [#shoal.sharding<@mesh, [], partial = {"x"}>]} : tensor<i1>
-    // expected-note@+1 {{the operand is here}}
-    shoal.yield %q : tensor<i1>
-  } do {
-    shoal.yield %a : tensor<8xf32>
+  %q = shoal.reshard %p <@mesh, []> -> <@mesh, [], partial = {"x"}> {shoal.shardings = [#shoal.sharding<@mesh, [], partial = {"x"}>]} : tensor<i32>
+  // expected-error@+2 {{operand 0 of shoal.case: expected to be whole on every device but got #shoal.sharding<@mesh, [], partial = {"x"}>}}
+  // expected-note@+1 {{the operand is here}}
+  %r = shoal.case %q {shoal.shardings = [#shoal.sharding<@mesh, [{}]>]} : (tensor<i32>) -> tensor<8xf32> {
+    shoal.yield %x : tensor<8xf32>
+  }, {
+    shoal.yield %x : tensor<8xf32>
   }
   return %r : tensor<8xf32>
 }

@@ -63,6 +63,26 @@ TEST(ReshardPlan, NamesTheCollectives) {
   EXPECT_EQ(text(make({{}, {}}), make({{}, {}}, {x})), "to_partial");
 }
 
+TEST(ReshardPlan, BlocksBecomeAddendsWhereTheyAre) {
+  Mesh mesh = makeMesh({2, 4});
+  llvm::SmallVector<int64_t> shape{24, 48};
+  auto text = [&](Sharding source, Sharding target) {
+    return planText(shape, source, target, mesh);
+  };
+  EXPECT_EQ(text(make({{x}, {}}), make({{}, {}}, {x})), "to_partial");
+  EXPECT_EQ(text(make({{x}, {y}}), make({{}, {y}}, {x})), "to_partial");
+  EXPECT_EQ(text(make({{x}, {y}}), make({{}, {}}, {x, y})), "to_partial");
+  EXPECT_EQ(text(make({{y, x}, {}}), make({{y}, {}}, {x})), "to_partial");
+  EXPECT_EQ(text(make({{x}, {}}), make({{}, {y}}, {x})), "slice, to_partial");
+  EXPECT_EQ(text(make({{x}, {}}, {y}), make({{}, {}}, {x, y})), "to_partial");
+  EXPECT_EQ(text(make({{x}, {}}, {y}), make({{}, {}}, {x})),
+            "all_reduce, to_partial");
+  // Blocks of 2 x 4 over 25 rows are not those of 4 cut in two.
+  shape[0] = 25;
+  EXPECT_EQ(text(make({{y, x}, {}}), make({{y}, {}}, {x})),
+            "exchange, to_partial");
+}
+
 TEST(ReshardPlan, SumsAreScatteredInFrontOfASlice) {
   Mesh mesh = makeMesh({2, 4});
   ReshardPlan plan =
@@ -153,7 +173,9 @@ void checkStep(llvm::ArrayRef<int64_t> whole, const Sharding &before,
       EXPECT_TRUE(nests(d, kept, from) && nests(d, kept, to));
       break;
     }
-    case StepKind::ToPartial:
+    case StepKind::ToPartial: // from a block, too
+      EXPECT_TRUE(isPrefix(to, from) && nests(d, to, from));
+      break;
     case StepKind::AllReduce:
       EXPECT_EQ(from, to);
       break;
@@ -196,7 +218,7 @@ TEST(ReshardPlan, EveryStepIsOneThatItsCollectiveCanDo) {
          {llvm::SmallVector<int64_t>{24, 48, 96}, {15, 14, 7}, {5, 3, 2}})
       for (int i = 0; i < 2000; ++i) {
         Sharding state = random.sharding(3, mesh.axes.size(), true);
-        Sharding target = random.sharding(3, mesh.axes.size(), false);
+        Sharding target = random.sharding(3, mesh.axes.size(), true);
         Sharding source = state;
         for (const PlannedStep &step :
              planReshard(shape, source, target, mesh)) {

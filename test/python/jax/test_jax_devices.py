@@ -18,7 +18,6 @@ from jaxlib.mlir import ir
 from shoal.errors import UnsupportedError
 from shoal.digits import stride_of
 from shoal.jax.manual import Frame, has_move, shifts_of
-from shoal.jax.refusals import Unsupported
 from shoal.jax.shardings import ShardingImporter
 from shoal.mesh import Axis, Mesh
 
@@ -138,7 +137,6 @@ def test_one_device_alone_is_everywhere():
     [
         ("{devices=[2,4]<=[9]}", "is no sharding"),
         ("nonsense", "is no sharding"),
-        ("{devices=[2,1,4]<=[8] last_tile_dims={unreduced}}", "UNREDUCED"),
         ("{devices=[4,1]<=[4]}", "over 4 devices in a program of 8"),
     ],
 )
@@ -163,6 +161,8 @@ SDY_MESH = 'sdy.mesh @m = <["x"=2, "y"=4]>'
         ),
         ("<@empty, [{}, {}]>", "<@m, [{}, {}]>"),
         ("<@one, []>", "<@m, [{}, {}]>"),
+        ('<@m, [{"y"}, {?}], unreduced={"x"}>', '<@m, [{"y"}, {?}], partial = {"x"}>'),
+        ('<@m, [{?}, {?}], unreduced={"y":(2)2}>', '<@m, [{?}, {?}], partial = {"y":(2)2}>'),
         ('<mesh<["x"=2, "y"=4]>, [{"x"}, {}]>', '<@m, [{"x"}, {}]>'),
         ('<mesh<["z"=8]>, [{"z"}, {}]>', '<@mesh, [{"z"}, {}]>'),
     ],
@@ -183,14 +183,6 @@ def test_open_shardings_say_nothing():
     )
     with function.context:
         assert importer.argument_attributes(function, 0) == {}
-
-
-def test_unreduced_arguments_are_refused():
-    importer, function, _ = importer_of(
-        '#sdy.sharding<@m, [{}, {}], unreduced={"x"}>', mesh=SDY_MESH, attribute="sdy.sharding"
-    )
-    with function.context, pytest.raises(Unsupported, match="argument 0: unreduced axes"):
-        importer.argument_attributes(function, 0)
 
 
 def test_gspmd_beside_shardy_uses_its_mesh():
@@ -253,3 +245,23 @@ def test_permutations_that_differ_between_groups():
     axes, _ = FRAME.permutation(pairs)
     assert axes == (Axis("x"), Axis("y"))
     assert Frame(FRAME.mesh, ("y",)).permutation(pairs) is None
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("{devices=[2,1,4]<=[8] last_tile_dims={unreduced}}", '[{"axis0"}, {}], partial = {"axis1"}'),
+        (
+            "{devices=[1,1,2,4]<=[8] last_tile_dims={replicated, unreduced}}",
+            '[{}, {}], partial = {"axis1"}',
+        ),
+        ("{unreduced}", '[{}, {}], partial = {"axis0", "axis1"}'),
+    ],
+)
+def test_unreduced_subgroups(text, expected):
+    importer, function, _ = importer_of(
+        f'"{text}"', '"{devices=[2,1,4]<=[8] last_tile_dim_replicate}"'
+    )
+    with function.context:
+        found = importer.argument_attributes(function, 0)
+    assert found == {"shoal.sharding": f"#shoal.sharding<@mesh, {expected}>"}

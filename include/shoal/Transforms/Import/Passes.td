@@ -110,6 +110,37 @@ def FormManualRegions : Pass<"shoal-form-manual-regions"> {
   let dependentDialects = ["::shoal::ShoalDialect"];
 }
 
+def ExposeAddends : Pass<"shoal-expose-addends", "::mlir::ModuleOp"> {
+  let summary = "Gives unreduced arguments and results a dimension of addends";
+  let description = [{
+    An argument or result of a program whose sharding is partial is a sum of
+    which devices hold addends. Who calls the program has these, and not the sum:
+    for each such argument or result of a public function an array with one more
+    dimension, the first, with an addend for each device along the partial axes,
+    which split it. It has the attribute `shoal.addends`. Nothing is reduced: a
+    region for one device makes a partial value of each device's addend, or gives
+    it back.
+
+    ```mlir
+    shoal.mesh @mesh = <["x" = 2, "y" = 4]>
+    func.func @f(%x: tensor<8x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {} ], partial = {"y"}>}) -> tensor<8x4xf32> {
+      %y = math.exp %x : tensor<8x4xf32>
+      return %y : tensor<8x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+    func.func @f(%x: tensor<4x8x4xf32> {shoal.addends, shoal.sharding = #shoal.sharding<@mesh, [{"y"}, {"x"}, {} ]>}) -> tensor<8x4xf32> {
+      %0 = shoal.manual_computation @mesh {"y"}(%x) in [#shoal.sharding<@mesh, [{"y"}, {"x"}, {} ]>] out [#shoal.sharding<@mesh, [{"x"}, {} ], partial = {"y"}>] {
+    ...
+      %y = math.exp %0 : tensor<8x4xf32>
+    ...
+    ```
+  }];
+  let dependentDialects = ["::shoal::ShoalDialect"];
+}
+
 def ResolveAnnotations : Pass<"shoal-resolve-annotations", "::mlir::ModuleOp"> {
   let summary = "Writes GShard's annotations as shardings by named axes";
   let description = [{

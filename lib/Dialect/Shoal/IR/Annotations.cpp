@@ -3,6 +3,7 @@
 
 // The annotations, and the reshard they lead to.
 
+#include "VerifyAddends.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/SmallSet.h"
@@ -104,26 +105,10 @@ LogicalResult ShardOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ShardingConstraintOp::verify() {
-  ShardingAttr sharding = getSharding();
-  if (failed(sharding.verifyFor(getType(), *this, // (S1)-(S3)
-                                [&]() { return emitOpError(); })))
+  auto fail = [&]() { return emitOpError(); };
+  if (failed(getSharding().verifyFor(getType(), *this, fail))) // (A5)
     return failure();
-  if (!sharding.getPartial().empty()) // (A5)
-    return emitOpError() << "expected no partial axes: an annotated value is "
-                            "fully reduced";
-  return success();
-}
-
-/// (R2): no axis of `target`'s partial ones splits a dimension of `source`.
-static LogicalResult verifyPartial(ReshardOp op, MeshAttr mesh) {
-  for (AxisRefAttr partial : op.getTarget().getPartial())
-    for (auto [i, dim] : llvm::enumerate(op.getSource().getDims()))
-      for (AxisRefAttr axis : dim.getAxes())
-        if (overlap(partial, axis, mesh))
-          return op.emitOpError()
-                 << "target: axis \"" << partial.getName()
-                 << "\" is partial but splits dim " << i << " of the source";
-  return success();
+  return verifyAddends(getSharding(), getType(), fail); // (S4)
 }
 
 LogicalResult ReshardOp::verify() {
@@ -140,7 +125,7 @@ LogicalResult ReshardOp::verify() {
     return failure();
   MeshOp source = lookupMesh(*this, getSource().getMesh());
   MeshOp target = lookupMesh(*this, getTarget().getMesh());
-  if (source.getMesh().getAxes() != target.getMesh().getAxes()) { // (R3)
+  if (source.getMesh().getAxes() != target.getMesh().getAxes()) { // (R2)
     InFlightDiagnostic error = emitOpError()
                                << "target: mesh @" << target.getSymName()
                                << " has other axes than mesh @"
@@ -149,7 +134,7 @@ LogicalResult ReshardOp::verify() {
     error.attachNote(source.getLoc()) << "the source's mesh is defined here";
     return error;
   }
-  return verifyPartial(*this, source.getMesh());
+  return success();
 }
 
 OpFoldResult ReshardOp::fold(FoldAdaptor) {

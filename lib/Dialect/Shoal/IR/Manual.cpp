@@ -3,6 +3,7 @@
 
 // manual_computation and its shorthands.
 
+#include "VerifyAddends.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
@@ -131,10 +132,14 @@ static LogicalResult verifyBoundary(ManualComputationOp op,
                                     MeshAttr mesh, EmitError emitError) {
   if (sharding.getMesh() != op.getMeshAttr())
     return emitError() << "expected a sharding over mesh " << op.getMeshAttr();
-  if (failed(sharding.verifyFor(type, op, emitError)))
+  if (failed(sharding.verifyFor(type, op, emitError)) ||
+      failed(verifyAddends(sharding, type, emitError)))
     return failure();
-  if (!sharding.getPartial().empty())
-    return emitError() << "expected no partial axes";
+  for (AxisRefAttr axis : sharding.getPartial())
+    if (!covers(op.getManualAxes().getAxes(), axis, mesh) &&
+        overlapsAny(op.getManualAxes().getAxes(), axis, mesh))
+      return emitError() << "a part of axis \"" << axis.getName()
+                         << "\" is manual: expected it as parts";
   for (auto [d, dim, size] : llvm::enumerate(
            sharding.getDims(), cast<RankedTensorType>(type).getShape()))
     if (failed(verifyDim(op, dim, size, mesh, [&, d = d]() {

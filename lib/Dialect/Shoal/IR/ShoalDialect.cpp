@@ -1,11 +1,13 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "VerifyAddends.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
+#include "shoal/Dialect/Shoal/IR/Addends.h"
 #include "shoal/Dialect/Shoal/IR/AllOps.h"
 #include "shoal/Dialect/Shoal/IR/CodedArrays.h"
 #include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
@@ -130,6 +132,19 @@ static LogicalResult verifyCodes(Operation *op, Type type, StringRef kind,
                          << value << " on " << type;
 }
 
+/// `shoal.addends` of a value of this type.
+static LogicalResult
+verifyAddendsAttr(Type type, Attribute value,
+                  function_ref<InFlightDiagnostic()> emitError) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (isa<UnitAttr>(value) && tensor && tensor.getRank() > 0)
+    return success();
+  return emitError() << "expected " << kAddendsAttr
+                     << " to be a unit attribute, on a tensor with a first "
+                        "dimension of addends, but it is on "
+                     << type;
+}
+
 /// An attribute of argument or result `index` of `op`, as `kind` says.
 static LogicalResult verifyValueAttribute(Operation *op, Type type,
                                           StringRef kind, unsigned index,
@@ -156,6 +171,8 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
     return verifyCodes(op, type, kind, index, attribute.getValue());
   if (attribute.getName() == kComplexAttr)
     return verifyComplex(op, type, kind, index, attribute.getValue(), all);
+  if (attribute.getName() == kAddendsAttr)
+    return verifyAddendsAttr(type, attribute.getValue(), fail);
   if (attribute.getName() == kDonatedAttr) {
     if (kind == "argument" && isa<UnitAttr>(attribute.getValue()))
       return success();
@@ -174,7 +191,9 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
   auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
   if (!sharding)
     return fail() << "expected " << kShardingAttr << " to be a #shoal.sharding";
-  return sharding.verifyFor(type, op, fail);
+  if (failed(sharding.verifyFor(type, op, fail)))
+    return failure();
+  return verifyAddends(sharding, type, fail);
 }
 
 LogicalResult ShoalDialect::verifyRegionArgAttribute(Operation *op,

@@ -6,6 +6,7 @@
 // be cheaper to keep. See docs/guide/Autodiff.md.
 
 #include "Rules.h"
+#include "shoal/Dialect/Shoal/IR/Addends.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 
 using namespace mlir;
@@ -27,9 +28,10 @@ struct ShardingConstraint
                                                ShardingConstraintOp> {
   LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
     auto op = cast<ShardingConstraintOp>(operation);
-    vjp.add(0, ShardingConstraintOp::create(vjp.b, op.getType(),
-                                            vjp.cotangent(), op.getSharding(),
-                                            /*hint=*/true));
+    vjp.add(0,
+            ShardingConstraintOp::create(vjp.b, op.getType(), vjp.cotangent(),
+                                         withoutPartial(op.getSharding()),
+                                         /*hint=*/true));
     return success();
   }
 };

@@ -7,6 +7,9 @@
 // * an operand that is the same along axes comes to each device along them, so
 //   its cotangent is the sum of theirs;
 // * of a result that is the same along p devices each counts as 1/p of it;
+// * the cotangent of an operand or result that is partial along axes is the
+// same
+//   along them, as all addends of a sum have the sum's;
 // * what the backward ops read of the forward ones leaves the forward region as
 //   a further result, the devices' values one behind the other, and comes in
 //   again; operands come in as they did.
@@ -15,6 +18,7 @@
 
 #include "../SplitBlock.h"
 #include "Rules.h"
+#include "shoal/Dialect/Shoal/IR/Addends.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
@@ -80,6 +84,9 @@ AxisList ManualReversal::sameAlong(Attribute sharding) const {
   for (DimShardingAttr dim : cast<ShardingAttr>(sharding).getDims())
     for (AxisId axis : toAxisList(dim.getAxes(), mesh))
       llvm::erase(same, axis);
+  for (AxisId axis :
+       toAxisList(cast<ShardingAttr>(sharding).getPartial(), mesh))
+    llvm::erase(same, axis);
   return same;
 }
 
@@ -117,7 +124,8 @@ void ManualReversal::addCotangents(Block &block, SmallVectorImpl<Seed> &seeds) {
     if (copies > 1)
       g = vjp.b.div(g, vjp.b.splat(g.getType(), copies));
     Value inner = block.addArgument(value.getType(), value.getLoc());
-    given.add(g, sharding, inner, value.getType());
+    given.add(g, withoutPartial(cast<ShardingAttr>(sharding)), inner,
+              value.getType());
     seeds.push_back({value, inner});
   }
 }
@@ -185,7 +193,7 @@ void ManualReversal::buildBackward(const SplitBlock &body,
   SmallVector<Attribute> out;
   for (unsigned i : wanted) {
     types.push_back(op.getInputs()[i].getType());
-    out.push_back(op.getInShardings()[i]);
+    out.push_back(withoutPartial(cast<ShardingAttr>(op.getInShardings()[i])));
   }
   auto backward = ManualComputationOp::create(
       b, types, op.getMeshAttr(), op.getManualAxesAttr(), given.operands,
@@ -202,9 +210,9 @@ void ManualReversal::buildBackward(const SplitBlock &body,
                            : Value(argument));
   body.cloneBackward(b, mapping);
   SmallVector<Value> yielded;
-  for (auto [gradient, sharding] : llvm::zip_equal(body.gradients, out))
-    yielded.push_back(
-        summedOver(b, mapping.lookupOrDefault(gradient), sharding));
+  for (auto [gradient, i] : llvm::zip_equal(body.gradients, wanted))
+    yielded.push_back(summedOver(b, mapping.lookupOrDefault(gradient),
+                                 op.getInShardings()[i]));
   YieldOp::create(b, yielded);
   b.setInsertionPointAfter(backward);
   for (auto [i, gradient] : llvm::zip_equal(wanted, backward.getResults()))

@@ -3,8 +3,10 @@
 
 #include "StepEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardPlan.h"
@@ -113,11 +115,55 @@ private:
         op.getWhyAttr());
   }
 
-  /// The first device along the axes keeps its value, the others hold zero.
   Value emitToPartial() {
     Localizer l(builder, mesh, op.getSource().getMesh(), op, input, before,
                 after);
-    Value index = l.axisIndex(delta.partialAdded);
+    AxisList rest = delta.partialAdded;
+    Value addend = input;
+    for (auto [dim, axes] : llvm::enumerate(delta.removed)) {
+      if (!axes.empty())
+        addend = placeBlock(l, addend, dim, axes);
+      llvm::erase_if(
+          rest, [&](AxisId axis) { return llvm::is_contained(axes, axis); });
+    }
+    return rest.empty() ? addend : keepOnFirst(l, addend, rest);
+  }
+
+  /// The device's rows of `dim` at their place among zeros, of the rows that
+  /// all devices along `axes` have.
+  Value placeBlock(Localizer &l, Value block, int64_t dim,
+                   ArrayRef<AxisId> axes) {
+    auto own = cast<RankedTensorType>(block.getType());
+    int64_t rows = own.getDimSize(dim);
+    SmallVector<int64_t> shape(own.getShape());
+    shape[dim] = rows * mesh.sizeOf(axes);
+    RankedTensorType padded = own.clone(shape);
+    Value first = l.firstRow(axes, rows);
+    Value zero = l.splat(cast<RankedTensorType>(first.getType()),
+                         builder.getI32IntegerAttr(0));
+    SmallVector<Value> starts(own.getRank(), zero);
+    starts[dim] = first;
+    Value placed = DynamicUpdateSliceOp::create(
+        builder, op.getLoc(), padded,
+        l.splat(padded, getIdentity(ReduceKind::Sum, own.getElementType())),
+        block, starts);
+    return cutRows(placed, dim, type.getDimSize(dim));
+  }
+
+  Value cutRows(Value value, int64_t dim, int64_t rows) {
+    auto from = cast<RankedTensorType>(value.getType());
+    if (from.getDimSize(dim) == rows)
+      return value;
+    SmallVector<int64_t> starts(from.getRank(), 0), strides(from.getRank(), 1);
+    SmallVector<int64_t> limits(from.getShape());
+    limits[dim] = rows;
+    return SliceOp::create(builder, op.getLoc(), from.clone(limits), value,
+                           starts, limits, strides);
+  }
+
+  /// The first device along the axes keeps its value, the others hold zero.
+  Value keepOnFirst(Localizer &l, Value value, ArrayRef<AxisId> axes) {
+    Value index = l.axisIndex(axes);
     auto indexType = cast<RankedTensorType>(index.getType());
     Value isFirst = arith::CmpIOp::create(
         builder, op.getLoc(), arith::CmpIPredicate::eq, index,
@@ -126,7 +172,7 @@ private:
         l.splat(type, getIdentity(ReduceKind::Sum, type.getElementType()));
     return arith::SelectOp::create(
         builder, op.getLoc(),
-        l.spread(isFirst, type.clone(builder.getI1Type())), input, zero);
+        l.spread(isFirst, type.clone(builder.getI1Type())), value, zero);
   }
 
   OpBuilder &builder;

@@ -8,6 +8,7 @@ from shoal.jax.ops import (
     contraction,
     control_flow,
     custom_call,
+    custom_partitioning,
     draws,
     elementwise,
     fourier,

@@ -75,6 +75,17 @@ def identity(importer: Importer, op: ir.Operation) -> Value:
     return importer.operands(op)[0]
 
 
+@imports(
+    "stablehlo.custom_call @ShardBarrierFrom",
+    "stablehlo.custom_call @ShardBarrierTo",
+    of_complex=OfComplex.EACH,
+    moves=True,
+)
+def barrier(importer: Importer, op: ir.Operation) -> list[Value]:
+    """What GSPMD's propagation does not pass: no result depends on it."""
+    return importer.operands(op)
+
+
 @imports("sdy.named_computation", of_complex=OfComplex.BOTH, moves=True)
 def named_computation(importer: Importer, op: ir.Operation) -> list[Value]:
     """What its body computes; its shardings are those of edges into and out of it."""

@@ -24,6 +24,10 @@ _DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float
 @imports(
     f"{_CALL}annotate_device_placement",
     f"{_CALL}LayoutConstraint",
+    f"{_CALL}MoveToDevice",
+    f"{_CALL}MoveToHost",
+    f"{_CALL}PinToDevice",
+    f"{_CALL}PinToDeviceSram",
     of_complex=OfComplex.EACH,
     moves=True,
 )

@@ -112,7 +112,7 @@ _EXPANDED = (
 )
 
 
-@imports("stablehlo.constant")
+@imports("stablehlo.constant", "sdy.constant")
 def constant(importer: Importer, op: ir.Operation) -> Value:
     type = importer.type(op.results[0])
     value = spelled(op.attributes["value"])

@@ -47,9 +47,9 @@ def manual_computation(importer: Importer, op: ir.Operation) -> list[Value]:
         return importer.inline_at(op, block, operands)
     own = _in_order(mesh, names)
 
-    def of_sdy(shardings, types: Sequence[TensorType], what: str) -> list[Sharding]:
+    def of_sdy(shardings, types: Sequence[TensorType]) -> list[Sharding]:
         return [
-            _over(importer.shardings.of_sdy(sharding, len(type.shape), what), mesh)
+            _over(importer.shardings.of_sdy(sharding, len(type.shape)), mesh)
             for sharding, type in zip(shardings, types)
         ]
 
@@ -59,8 +59,8 @@ def manual_computation(importer: Importer, op: ir.Operation) -> list[Value]:
         mesh,
         own,
         operands,
-        of_sdy(inputs, [operand.type for operand in operands], "in_shardings"),
-        of_sdy(outputs, results, "out_shardings"),
+        of_sdy(inputs, [operand.type for operand in operands]),
+        of_sdy(outputs, results),
         results,
         [importer.type(argument) for argument in block.arguments],
         lambda arguments: importer.inline_at(op, block, arguments),
@@ -89,7 +89,7 @@ def _finds_place(op: ir.Operation) -> bool:
 def _over(sharding: Sharding, mesh: Mesh) -> Sharding:
     if sharding.mesh == mesh.name:
         return sharding
-    if any(dim.axes for dim in sharding.dims):
+    if sharding.partial or any(dim.axes for dim in sharding.dims):
         raise Unsupported(f"shardings over two meshes, @{mesh.name} and @{sharding.mesh}")
     return Sharding(mesh.name, sharding.dims)
 

@@ -138,6 +138,22 @@ def older_top_k(importer: Importer, op: ir.Operation) -> list[Value]:
     return largest_along(importer, op, required(attributes, "k", ir.IntegerAttr).value)
 
 
+@imports("stablehlo.custom_call @TopK")
+def gspmd_top_k(importer: Importer, op: ir.Operation) -> list[Value]:
+    """As many of the largest as the result has, by an order that the module holds."""
+    called = ir.ArrayAttr(required(op.attributes, "called_computations"))
+    names = [ir.FlatSymbolRefAttr(name).value for name in called]
+    order = importer.functions.get(names[0]) if len(names) == 1 else None
+    keys = sort_keys(order.regions[0].blocks[0]) if order is not None else None
+    if not keys or keys[0].operand != 0 or keys[0].computed or len(keys) > 1:
+        raise Unsupported(f"the order {called}")
+    is_smallest = not keys[0].is_descending
+    if is_smallest and not is_float(importer.operands(op)[0].type):
+        raise Unsupported("the smallest integers")
+    k = importer.type(op.results[0]).shape[-1]
+    return largest_along(importer, op, k, is_smallest=is_smallest)
+
+
 @imports("stablehlo.custom_call @ApproxTopK")
 def approximate_top_k(importer: Importer, op: ir.Operation) -> list[Value]:
     """The exact ones, which every recall target allows."""

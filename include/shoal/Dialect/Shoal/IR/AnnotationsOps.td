@@ -82,8 +82,10 @@ def Shoal_ShardOp : Shoal_AnnotationOp<"shard"> {
 def Shoal_ShardingConstraintOp : Shoal_AnnotationOp<"sharding_constraint"> {
   let summary = "Annotation: a sharding by named axes";
   let description = [{
-    The identity on values; here the value has exactly this sharding, and no
-    addends are pending. Open dimensions leave the choice to the compiler. The
+    The identity on values; here the value has exactly this sharding, and the
+    devices along its `partial` axes, and no others, hold addends of it: those
+    that they have where it is such a sum, else the value on the first and zero
+    on the others. Open dimensions leave the choice to the compiler. The
     annotation says nothing of the ops before and after it.
 
     With `hint` it only asks: propagation spreads it like any other, and the
@@ -91,10 +93,11 @@ def Shoal_ShardingConstraintOp : Shoal_AnnotationOp<"sharding_constraint"> {
     ```mlir
     %y = shoal.sharding_constraint %x <@mesh, [{"data"}, {?} ]> : tensor<16x4xf32>
     %z = shoal.sharding_constraint %y <@mesh, [{}, {"data"} ]> {hint} : tensor<16x4xf32>
+    %s = shoal.reduce sum %z dims = [1] : tensor<16x4xf32> -> tensor<16xf32>
+    %p = shoal.sharding_constraint %s <@mesh, [{} ], partial = {"data"}> : tensor<16xf32>
     ```
     Constraints:
-    * (A5) the sharding is one of the tensor, (S1) to (S3), and has no partial
-      axes.
+    * (A5) the sharding is one of the tensor, (S1) to (S4).
   }];
   let arguments = (ins Shoal_Tensor:$input, Shoal_ShardingAttr:$sharding,
                        UnitAttr:$hint);
@@ -129,9 +132,7 @@ def Shoal_ReshardOp : Shoal_Op<"reshard", [Pure, SameOperandsAndResultType]> {
     ```
     Constraints:
     * (R1) both shardings are of the tensor's rank and have no open dimension;
-    * (R2) the target is partial only over axes that the source is partial over
-      or does not name;
-    * (R3) the two meshes have the same axes; they may differ in device order.
+    * (R2) the two meshes have the same axes; they may differ in device order.
   }];
   let arguments = (ins Shoal_Tensor:$input, Shoal_ShardingAttr:$source,
                        Shoal_ShardingAttr:$target, OptionalAttr<Shoal_ReshardStep>:$step,

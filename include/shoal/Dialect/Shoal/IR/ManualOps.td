@@ -34,6 +34,11 @@ def Shoal_ManualComputationOp : Shoal_Op<"manual_computation", [
     A result whose sharding does not name a manual axis is the same on all
     devices along it; the region must see to that, and the interpreter checks it.
 
+    An operand whose sharding is partial over a manual axis comes in as each
+    device's addend of it, whichever those are; what the region makes of them
+    must not depend on that. A result that is partial over one is the sum of
+    what the devices along it yield.
+
     Regions nest: one in another is written for one device along its own axes
     too, and splits what the outer one's devices have.
 
@@ -46,7 +51,7 @@ def Shoal_ManualComputationOp : Shoal_Op<"manual_computation", [
     * (M1) the manual axes are distinct (sub-)axes of the mesh, and of those of
       the regions around the op none;
     * (M2) there is a sharding per operand and per result, over that mesh, of
-      the tensor (S1) to (S3), without partial axes;
+      the tensor (S1) to (S4);
     * (M3) in each dimension manual axes stand before others, and these divide
       the shard over the manual ones; arguments and yielded values have the
       types of the shards over the manual axes;

@@ -129,7 +129,8 @@ def Shoal_ShardingAttr : Shoal_Attr<"Sharding", "sharding"> {
     * (S1) the mesh exists and has every axis named;
     * (S2) sub-axes divide their axis, and no axis or overlapping sub-axes
       occur twice;
-    * (S3) there are as many dimensions as the tensor has.
+    * (S3) there are as many dimensions as the tensor has;
+    * (S4) with `partial` axes the elements add up: not i1 or floats of 8 bits.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$mesh,
                         OptionalArrayRefParameter<"DimShardingAttr">:$dims,
