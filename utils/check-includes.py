@@ -26,6 +26,7 @@ ORDER = [
     "Machine",
     "Calls",
     "Products",
+    "LinearAlgebra",
     "Sharding",
     "Interfaces",
     "Dialect",
@@ -43,7 +44,7 @@ ORDER = [
 
 # What programs are linked with, and what it may include. Of its own parts the
 # compiler sees one: functions of the user's take the types of CustomCall.h.
-APART = {"Runtime": ["Support", "Machine", "Calls", "Products"]}
+APART = {"Runtime": ["Support", "Machine", "Calls", "Products", "LinearAlgebra"]}
 VISIBLE = {"include/shoal/Runtime/CustomCall.h"}
 
 # The runtime's own folders, from the ground up, and above them those of the

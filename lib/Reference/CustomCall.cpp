@@ -1,10 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "Lapack.h"
 #include "Models.h"
 #include "shoal/Reference/CustomCalls.h"
 
 #include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
+#include "shoal/LinearAlgebra/Lapack.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -40,9 +42,10 @@ static shoal_tensor describe(const TensorType &type, std::vector<char> &bytes) {
           bytes.data()};
 }
 
-int callCustomFunction(shoal_custom_function function, StringRef config,
-                       ArrayRef<Tensor> operands, ArrayRef<TensorType> types,
-                       Tensors &results) {
+int callCustomFunction(
+    llvm::function_ref<int(const shoal_custom_call *)> function,
+    StringRef config, ArrayRef<Tensor> operands, ArrayRef<TensorType> types,
+    Tensors &results) {
   // Results begin as what no one may read.
   std::vector<std::vector<char>> bytes;
   for (const Tensor &operand : operands)
@@ -65,21 +68,40 @@ int callCustomFunction(shoal_custom_function function, StringRef config,
   return 0;
 }
 
+/// The function that the op names: of LAPACK, or of a library of the user's.
+static FailureOr<std::function<int(const shoal_custom_call *)>>
+findFunction(CustomCallOp op) {
+  StringRef target = op.getTarget();
+  if (lapack::isFunction(target)) {
+    std::string message;
+    if (!findLapack(message))
+      return op.emitOpError() << "LAPACK cannot be opened: " << message;
+    return std::function([target](const shoal_custom_call *call) {
+      return callLapack(target, *call);
+    });
+  }
+  auto *libraries =
+      op->getDialect()->getRegisteredInterface<CustomCallLibraries>();
+  shoal_custom_function function = libraries->find(target);
+  if (!function)
+    return op.emitOpError() << "no library has a function \"" << target
+                            << "\": shoal-run --custom-calls names libraries";
+  return std::function<int(const shoal_custom_call *)>(function);
+}
+
 static FailureOr<Tensors> evaluateCustomCall(CustomCallOp op,
                                              ArrayRef<Tensor> operands) {
   if (op.isIdentity())
     return Tensors(operands);
-  auto *libraries =
-      op->getDialect()->getRegisteredInterface<CustomCallLibraries>();
-  shoal_custom_function function = libraries->find(op.getTarget());
-  if (!function)
-    return op.emitOpError() << "no library has a function \"" << op.getTarget()
-                            << "\": shoal-run --custom-calls names libraries";
+  FailureOr<std::function<int(const shoal_custom_call *)>> function =
+      findFunction(op);
+  if (failed(function))
+    return failure();
   SmallVector<TensorType> types;
   for (unsigned i = 0; i < op.getNumResults(); ++i)
     types.push_back(resultType(op, i));
   Tensors results;
-  if (int status = callCustomFunction(function, op.getConfig().value_or(""),
+  if (int status = callCustomFunction(*function, op.getConfig().value_or(""),
                                       operands, types, results))
     return op.emitOpError()
            << "\"" << op.getTarget() << "\" returned " << status;

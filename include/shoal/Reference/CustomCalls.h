@@ -35,9 +35,10 @@ private:
 
 /// Calls `function` on the operands, as CustomCall.h says. Returns what it did
 /// where that is not 0.
-int callCustomFunction(shoal_custom_function function, llvm::StringRef config,
-                       mlir::ArrayRef<Tensor> operands,
-                       mlir::ArrayRef<TensorType> types, Tensors &results);
+int callCustomFunction(
+    llvm::function_ref<int(const shoal_custom_call *)> function,
+    llvm::StringRef config, mlir::ArrayRef<Tensor> operands,
+    mlir::ArrayRef<TensorType> types, Tensors &results);
 
 } // namespace shoal::reference
 

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Device/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/LinearAlgebra/Lapack.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -63,6 +64,15 @@ static LogicalResult verifyInitial(linalg::LinalgOp op) {
   return success();
 }
 
+/// (C4), of the functions that need no library of the user's.
+static LogicalResult verifyCustomCall(rt::CustomCallOp call) {
+  if (!lapack::isFunction(call.getTarget()))
+    return success();
+  return call.emitError() << "programs for CUDA cannot call \""
+                          << call.getTarget()
+                          << "\": cuSOLVER is not linked; compile for the CPU";
+}
+
 /// (C4)
 static LogicalResult verifyCall(rt::RuntimeCallOpInterface call) {
   StringRef reason = call.whyNotOnDevice();
@@ -78,6 +88,7 @@ static LogicalResult verify(Operation *op) {
       .Case([](rt::KernelOp kernel) { return verifyKernel(kernel); })
       .Case([](memref::AllocaOp alloca) { return verifyAlloca(alloca); })
       .Case([](linalg::LinalgOp linalg) { return verifyInitial(linalg); })
+      .Case([](rt::CustomCallOp call) { return verifyCustomCall(call); })
       .Case([](rt::RuntimeCallOpInterface call) { return verifyCall(call); })
       .Default([](Operation *) { return success(); });
 }

@@ -48,7 +48,7 @@ LogicalResult shoal::emitForCPU(ModuleOp module, const LoweredProgram &program,
                                 const TargetOptions &options,
                                 StageSeconds &seconds) {
   FailureOr<RuntimeLibrary> runtime =
-      chooseRuntime(program.description, module.getLoc());
+      chooseRuntime(program.description, module);
   if (failed(runtime))
     return failure();
   return emitExecutable(module, outputPath, *runtime, options, seconds);

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Libraries.h"
+#include "mlir/IR/SymbolTable.h"
 #include "shoal/Calls/ProductCalls.h"
+#include "shoal/LinearAlgebra/Lapack.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
@@ -39,20 +41,29 @@ static bool uses(const ProgramDescription &program,
   });
 }
 
+/// OpenBLAS has LAPACK, too.
+static bool callsLapack(ModuleOp module) {
+  return llvm::any_of(module.getOps<SymbolOpInterface>(),
+                      [](SymbolOpInterface symbol) {
+                        return lapack::isFunction(symbol.getName());
+                      });
+}
+
 FailureOr<RuntimeLibrary>
-shoal::chooseRuntime(const ProgramDescription &program, Location loc) {
+shoal::chooseRuntime(const ProgramDescription &program, ModuleOp module) {
   using calls::ProductLibrary;
   RuntimeLibrary runtime{"libshoal_rt_cpu.a", "shoal_rt_cpu", {}};
   // What calls a library is in the archive, and nothing else names it.
   if (uses(program, ProductLibrary::OneDNN)) {
     if (!kHasOneDNN)
-      return emitError(loc) << "a product is planned for oneDNN, which this "
-                               "build of Shoal is without";
+      return emitError(module.getLoc())
+             << "a product is planned for oneDNN, which this "
+                "build of Shoal is without";
     runtime.needed.push_back("-Wl,-u,shoal_rt_onednn_gemm");
     // It is called with OpenMP's number of threads at one.
     runtime.flags.insert(runtime.flags.end(), {"-ldnnl", "-lgomp"});
   }
-  if (uses(program, ProductLibrary::BLAS)) {
+  if (uses(program, ProductLibrary::BLAS) || callsLapack(module)) {
     runtime.needed.push_back("-Wl,-u,shoal_rt_blas_gemm");
     runtime.flags.push_back("-lopenblas");
   }

@@ -51,6 +51,15 @@ func.func @c4_a_call_that_gpus_lack(%x: memref<4xf32>, %y: memref<4xf32>) {
 
 // -----
 
+func.func @c4_a_function_that_gpus_lack(%x: memref<4x4xf32>, %i: memref<i32>, %p: memref<4xi32>) {
+  // expected-error @below {{programs for CUDA cannot call "shoal_lapack_getrf": cuSOLVER is not linked; compile for the CPU}}
+  rt.custom_call "shoal_lapack_getrf" ins(%x : memref<4x4xf32>) outs(%x, %p, %i : memref<4x4xf32>, memref<4xi32>, memref<i32>)
+  rt.custom_call "users" ins(%x : memref<4x4xf32>) outs(%x : memref<4x4xf32>)
+  return
+}
+
+// -----
+
 func.func @c1_an_alloca_that_something_else_reads(%x: memref<8xf32>, %y: memref<8xf32>) {
   rt.kernel {
     // expected-error @below {{'memref.alloca' op never gets memory, but is used by memref.copy}}

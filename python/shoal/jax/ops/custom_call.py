@@ -11,7 +11,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
-from shoal.jax import triangles
+from shoal.jax import lapack, triangles
 from shoal.jax.attributes import STOP_GRADIENT, case, flag, required
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
@@ -75,6 +75,81 @@ def triangular_solve(importer: Importer, op: ir.Operation) -> list[Value]:
         unit_diagonal=flag(op, "unit_diagonal"),
     )
     return _written(importer, op, solve)
+
+
+def _targets(function: str) -> list[str]:
+    return [f"{_CALL}{target}" for target in lapack.targets(function)]
+
+
+def _config(op: ir.Operation, function: str) -> str:
+    return "".join(_letter(op, name, letters) for name, letters in lapack.options(function))
+
+
+def _call(importer: Importer, op: ir.Operation, function: str) -> list[Value]:
+    """The function's results are the op's."""
+    operands, types = importer.operands(op), importer.result_types(op)
+    return lapack.call(importer, function, _config(op, function), operands, types)
+
+
+@imports(*_targets("getrf"), of_complex=OfComplex.BOTH)
+def lapack_lu(importer: Importer, op: ir.Operation) -> list[Value]:
+    return _call(importer, op, "getrf")
+
+
+@imports(*_targets("geqrf"), of_complex=OfComplex.BOTH)
+def lapack_reflectors(importer: Importer, op: ir.Operation) -> list[Value]:
+    return _call(importer, op, "geqrf")
+
+
+@imports(*_targets("orgqr"), of_complex=OfComplex.BOTH)
+def lapack_product_of_reflectors(importer: Importer, op: ir.Operation) -> list[Value]:
+    return _call(importer, op, "orgqr")
+
+
+@imports(*_targets("potrf"), of_complex=OfComplex.BOTH)
+def lapack_complex_cholesky(importer: Importer, op: ir.Operation) -> list[Value]:
+    return _call(importer, op, "potrf")
+
+
+@imports(*_targets("trsm"), of_complex=OfComplex.BOTH)
+def lapack_complex_triangular_solve(importer: Importer, op: ir.Operation) -> list[Value]:
+    return _call(importer, op, "trsm")
+
+
+@imports(*_targets("syevd"), of_complex=OfComplex.BOTH)
+def lapack_eigh(importer: Importer, op: ir.Operation) -> list[Value]:
+    _letter(op, "mode", "V")
+    return _call(importer, op, "syevd")
+
+
+@imports(*_targets("gesdd"), of_complex=OfComplex.BOTH)
+def lapack_svd(importer: Importer, op: ir.Operation) -> list[Value]:
+    """JAX's first result is the operand's memory; vectors may not be asked for."""
+    operands, types = importer.operands(op), importer.result_types(op)
+    config, halves = _config(op, "gesdd"), len(operands)
+    values, vectors, info = types[halves], types[halves + 1 : -1], types[-1]
+    made = [values, *(vectors if config != "N" else []), info]
+    results = lapack.call(importer, "gesdd", config, operands, made)
+    if config == "N":
+        results[1:1] = [lapack.zeros(importer, type) for type in vectors]
+    return [*operands, *results]
+
+
+@imports(*_targets("geev"), of_complex=OfComplex.BOTH)
+def lapack_eig(importer: Importer, op: ir.Operation) -> list[Value]:
+    """Values and vectors are complex, also of real matrices; vectors may not be asked for."""
+    operands, types = importer.operands(op), importer.result_types(op)
+    config, (*values, _, _, _, _, info) = _config(op, "geev"), types
+    sides = [types[2:4], types[4:6]]
+    asked = [type for letter, side in zip(config, sides) for type in side if letter == "V"]
+    results = lapack.call(importer, "geev", config, operands, [*values, *asked, info])
+    made = iter(results[2:-1])
+    vectors = [
+        next(made) if letter == "V" else lapack.zeros(importer, type)
+        for letter, side in zip(config, sides)
+        for type in side
+    ]
+    return [*results[:2], *vectors, results[-1]]
 
 
 def _letter(op: ir.Operation, name: str, letters: str) -> str:

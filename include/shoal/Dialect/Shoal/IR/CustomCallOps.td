@@ -14,7 +14,9 @@ def Shoal_CustomCallOp : Shoal_Op<"custom_call",
     target. shoal/Runtime/CustomCall.h has its type and says how it is linked
     (`shoalc --link`) and found by the interpreter (`shoal-run --custom-calls`).
     It gets `config` as text. The targets `Sharding` and `identity` are built
-    in: their results are their operands.
+    in: their results are their operands. So are functions of LAPACK, as
+    `shoal_lapack_getrf`, on CPUs: shoal/LinearAlgebra/Lapack.h lists them, and
+    they report operands that are not theirs.
 
     `rule` says how the call may be partitioned, as the spec of an einsum does:
     a letter per dimension of each operand and result. A dimension whose letter
