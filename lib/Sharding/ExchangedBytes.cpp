@@ -6,6 +6,7 @@
 #include "shoal/Sharding/SlabExchange.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <utility>
 
 using namespace shoal;
 
@@ -49,12 +50,13 @@ private:
 } // namespace
 
 /// Dimensions are fetched one after the other: what the first has brought is
-/// passed on by the next.
+/// passed on by the next. Blocks that are mirrored whole along several go once.
 double ExchangePrice::windows(unsigned operand,
                               const TensorSize &tensor) const {
   const DimFactors &dims = rule.operands[operand];
   llvm::SmallVector<int64_t> block = blockOf(tensor, dims);
   double bytes = 0;
+  bool isMirrored = false;
   for (const FactorRule::Window &window : rule.windows) {
     if (window.operand != operand || dims[window.dim].empty())
       continue;
@@ -72,7 +74,9 @@ double ExchangePrice::windows(unsigned operand,
     int64_t lacking = window.map.wraps
                           ? planRoll(-window.map.low, size, shards).rows
                           : lackingRows(rows, size, shards);
-    bytes += rest * lacking * tensor.elementBytes;
+    bool mirrors = window.map.scale < 0 && size % shards == 0;
+    if (!mirrors || !std::exchange(isMirrored, true))
+      bytes += rest * lacking * tensor.elementBytes;
     block[window.dim] = llvm::divideCeil(rows.rows, unit);
   }
   return bytes;
