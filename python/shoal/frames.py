@@ -8,7 +8,7 @@ import itertools
 import os
 import sys
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, TracebackType
 
 # Not resolved: of a build, the modules are links, which frames do not follow.
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -30,6 +30,25 @@ def user_frame() -> FrameType | None:
     return next(itertools.dropwhile(is_internal, _outwards(sys._getframe(1))), None)
 
 
+def called_with(value: object) -> str:
+    """"function: parameter" of this package, which the user calls with this value, alone or in a list; the function where
+    it is in no parameter, "" where there is none."""
+    inner = list(itertools.takewhile(is_internal, _outwards(sys._getframe(1))))
+    if not inner:
+        return ""
+    code, given = inner[-1].f_code, inner[-1].f_locals
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    function = code.co_name.strip("_")
+    for name in names:
+        if given.get(name) is value:
+            return f"{function}: {name}"
+        listed = given.get(name) if isinstance(given.get(name), (list, tuple)) else ()
+        for number, part in enumerate(listed):
+            if part is value:
+                return f"{function}: {name}[{number}]"
+    return function
+
+
 def user_stacklevel() -> int:
     """What the caller gives to warnings.warn for a warning at the user's line."""
     return 1 + len(list(itertools.takewhile(is_internal, _outwards(sys._getframe(1)))))
@@ -42,3 +61,16 @@ def column(frame: FrameType) -> int:
     positions = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
     _, _, start, _ = next(positions, (None,) * 4)
     return 0 if start is None else start + 1
+
+
+def users_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback without this package's frames."""
+    kept = []
+    while traceback is not None:
+        if not is_internal(traceback.tb_frame):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    result = None
+    for entry in reversed(kept):
+        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result

@@ -13,8 +13,9 @@ from typing import Any
 from shoal.calls.compiling import compile_for
 from shoal.calls.frontend import Frontend, Source, Traced
 from shoal.devices import Array, Devices, Loaded, devices_of
-from shoal.errors import ClosedError, InputError
+from shoal.errors import ClosedError, InputError, TraceError
 from shoal.executable import Executable
+from shoal.frames import users_frames
 from shoal.mesh_sharding import MeshSharding, recall, remember, shardings_of
 
 
@@ -48,19 +49,22 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program of a call with such arguments, and makes it first where there is none."""
-        flat = self._frontend.flatten(args, kwargs)
-        if flat is None:
-            return self._frontend.within(args, kwargs)
-        key, arrays = flat
-        call = self._calls.get(key)
-        if call is None:
-            with self._turn:
-                family = self._family(key, arrays, args, kwargs)
-                if self._frontend.is_abstract(arrays):
-                    return family.traced.shapes
-                program = self._program(family, arrays)
-                call = _Call(program, arrays, self._frontend.conversions(arrays))
-                self._calls[key] = call
+        try:
+            flat = self._frontend.flatten(args, kwargs)
+            if flat is None:
+                return self._frontend.within(args, kwargs)
+            key, arrays = flat
+            call = self._calls.get(key)
+            if call is None:
+                with self._turn:
+                    family = self._family(key, arrays, args, kwargs)
+                    if self._frontend.is_abstract(arrays):
+                        return family.traced.shapes
+                    program = self._program(family, arrays)
+                    call = _Call(program, arrays, self._frontend.conversions(arrays))
+                    self._calls[key] = call
+        except TraceError as error:
+            raise error.with_traceback(users_frames(error.__traceback__))
         try:
             return call(arrays)
         except ClosedError:

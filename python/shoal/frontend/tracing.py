@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
@@ -153,7 +152,7 @@ def trace_program(
     try:
         return _trace(function, args, mesh, in_shardings, out_shardings, name, ports)
     except TraceError as error:
-        raise error.with_traceback(_users_frames(error.__traceback__)) from None
+        raise error.with_traceback(frames.users_frames(error.__traceback__)) from None
 
 
 class _Ports(NamedTuple):
@@ -162,19 +161,6 @@ class _Ports(NamedTuple):
     donated: Sequence[bool]
     inputs: Sequence[MeshSharding | None]
     outputs: Sequence[MeshSharding | None]
-
-
-def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without this package's frames."""
-    kept = []
-    while traceback is not None:
-        if not frames.is_internal(traceback.tb_frame):
-            kept.append(traceback)
-        traceback = traceback.tb_next
-    result = None
-    for entry in reversed(kept):
-        result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return result
 
 
 def _trace(
