@@ -30,6 +30,25 @@ def user_frame() -> FrameType | None:
     return next(itertools.dropwhile(is_internal, _outwards(sys._getframe(1))), None)
 
 
+def called_with(value: object) -> str:
+    """"function: parameter" of this package, which the user calls with this value, alone or in a list; the function where
+    it is in no parameter, "" where there is none."""
+    inner = list(itertools.takewhile(is_internal, _outwards(sys._getframe(1))))
+    if not inner:
+        return ""
+    code, given = inner[-1].f_code, inner[-1].f_locals
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    function = code.co_name.strip("_")
+    for name in names:
+        if given.get(name) is value:
+            return f"{function}: {name}"
+        listed = given.get(name) if isinstance(given.get(name), (list, tuple)) else ()
+        for number, part in enumerate(listed):
+            if part is value:
+                return f"{function}: {name}[{number}]"
+    return function
+
+
 def user_stacklevel() -> int:
     """What the caller gives to warnings.warn for a warning at the user's line."""
     return 1 + len(list(itertools.takewhile(is_internal, _outwards(sys._getframe(1)))))

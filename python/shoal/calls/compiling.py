@@ -12,18 +12,19 @@ from typing import Any
 
 from shoal.calls.frontend import Source
 from shoal.devices import Devices, Job
-from shoal.errors import RunError, ShoalError
+from shoal.errors import RunError, ShoalError, TraceTypeError
 from shoal.executable import CompileOptions, Executable, compile_text
 from shoal.executable.executable import from_bytes
 from shoal.executable.leaving import waiting
+from shoal.names import nearest
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """TypeError for an option that neither jit nor the compiler has: where it is written."""
+    """TraceTypeError for an option that neither jit nor the compiler has: where it is written."""
     known = {field.name for field in dataclasses.fields(CompileOptions)}
     for name in options:
         if name not in known:
-            raise TypeError(f"jit() got an unexpected keyword argument {name!r}")
+            raise TraceTypeError(f"jit() got an unexpected keyword argument {name!r}{nearest(name, known)}")
     CompileOptions(**options)
 
 

@@ -16,7 +16,7 @@ from shoal.calls.frontend import Frontend, Source, Traced
 from shoal.calls.lowered import Lowered
 from shoal.calls.moves import Moves
 from shoal.devices import Array, Devices, Loaded, devices_of
-from shoal.errors import ClosedError, InputError
+from shoal.errors import ClosedError, InputError, TraceError
 from shoal.executable import Executable
 from shoal.frames import users_traceback
 from shoal.mesh_sharding import MeshSharding, recall, remember, shardings_of
@@ -58,6 +58,8 @@ class Jitted:
         except KeyboardInterrupt as error:
             # Of a call that waits: where in this package is of no interest.
             raise error.with_traceback(users_traceback(error.__traceback__)) from None
+        except TraceError as error:
+            raise error.with_traceback(users_traceback(error.__traceback__))
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         flat = self._frontend.flatten(args, kwargs)

@@ -24,6 +24,7 @@ from shoal.errors import CheckpointWarning, InputError
 from shoal.frontend import pytrees
 from shoal.frontend.annotations import as_sharding
 from shoal.frontend.tracing import TensorSpec
+from shoal.laws import PATH, check_arguments
 from shoal.mesh import Mesh
 from shoal.mesh_sharding import placement_of
 
@@ -37,6 +38,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
 
     FileNotFoundError; CheckpointError where it is none of them, or is damaged.
     """
+    check_arguments("open", path=(path, PATH))
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(2, os.strerror(2), os.fspath(path))

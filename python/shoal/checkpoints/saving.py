@@ -20,6 +20,7 @@ from shoal.checkpoints.shards import Contents, write_shard
 from shoal.checkpoints.snapshot import Copies, Plans, Snapshot
 from shoal.errors import CheckpointError, InputError
 from shoal.files import PARTIAL, replacing, sync_folder
+from shoal.laws import PATH, TABLE, check_arguments, or_none
 
 Tree = Any
 
@@ -35,6 +36,7 @@ def save(
     rank is raised on all: OSError where the disk is full or read-only, InputError where two leaves
     have one name or elements are of a type that checkpoints have not.
     """
+    check_arguments("save", folder=(folder, PATH), metadata=(metadata, or_none(TABLE)))
     saving = Save(Path(folder), tree, metadata)
     saving.write()
     saving.gather()

@@ -23,6 +23,7 @@ from shoal.checkpoints.saving import Save, remove
 from shoal.checkpoints.snapshot import Copies, Plans
 from shoal.devices import devices_of
 from shoal.errors import CheckpointError, CheckpointWarning, InputError
+from shoal.laws import FLAG, PATH, SIZE, check_arguments, or_none
 from shoal.mesh import Mesh
 
 Tree = Any
@@ -59,9 +60,10 @@ class Series:
         asynchronous: `save` returns when what is to be written is copied. Only one save is
           under way, and one copy is there.
         """
-        for name, value in (("keep_last", keep_last), ("keep_every", keep_every)):
-            if value is not None and value < 1:
-                raise InputError(f"Series: {name}: expected at least 1, got {value}")
+        check_arguments(
+            "Series", root=(root, PATH), keep_last=(keep_last, or_none(SIZE)), keep_every=(keep_every, or_none(SIZE)),
+            asynchronous=(asynchronous, FLAG),
+        )  # fmt: skip
         # Of the folder that was meant, should the process go to another one.
         self.root = Path(os.path.abspath(root))
         self._keep_last = keep_last

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shoal.errors import InputError
 from shoal.executable.native import native
 
 if TYPE_CHECKING:
@@ -97,14 +98,14 @@ class CompileOptions:
 
     def __post_init__(self) -> None:
         if self.target not in ("cpu", "cuda"):
-            raise ValueError(f'target: expected "cpu" or "cuda" but got {self.target!r}')
+            raise InputError(f'target: expected "cpu" or "cuda" but got {self.target!r}')
         object.__setattr__(self, "memory_limit", str(self.memory_limit))
         if self.opt_level not in (None, 0, 1, 2, 3):
-            raise ValueError(f"opt_level: expected 0 to 3 but got {self.opt_level!r}")
+            raise InputError(f"opt_level: expected 0 to 3 but got {self.opt_level!r}")
         if isinstance(self.check_finite, bool):
             object.__setattr__(self, "check_finite", "all" if self.check_finite else "")
         if self.check_finite not in ("", "all", "nan"):
-            raise ValueError(f'check_finite: expected "all" or "nan" but got {self.check_finite!r}')
+            raise InputError(f'check_finite: expected "all" or "nan" but got {self.check_finite!r}')
         for name in ("allow_replicated", "cuda_arch", "link"):
             if isinstance(getattr(self, name), (str, Path)):
                 object.__setattr__(self, name, (getattr(self, name),))

@@ -11,15 +11,17 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from shoal.errors import TraceError, TraceTypeError
+from shoal.frames import called_with
 from shoal.frontend import dtypes
 from shoal.frontend.core import ArrayLike, emit_one, is_value, tensor_type
 from shoal.frontend.value import Value
 from shoal.masks import is_masked
 
 
-def as_value(operand: ArrayLike, dtype: np.dtype | None = None, what: str = "operand") -> Value:
+def as_value(operand: ArrayLike, dtype: np.dtype | None = None, what: str = "") -> Value:
     """A value of the program; arrays and numbers become constants.
 
+    what: it is called in errors; by default as the parameter of the function that the user calls with it.
     dtype: the type of a Python number, which has none of its own. Values and
     arrays keep theirs. TraceTypeError for what is neither.
     """
@@ -35,18 +37,21 @@ def is_scalar(operand: Any) -> TypeGuard[bool | int | float]:
     return isinstance(operand, (bool, int, float))
 
 
-def as_array(operand: Any, what: str = "operand") -> np.ndarray:
-    """A NumPy array of supported elements; a list's numbers are Python's."""
+def as_array(operand: Any, what: str = "") -> np.ndarray:
+    """A NumPy array of supported elements; a list's numbers are Python's. what: as of `as_value`."""
     if not isinstance(operand, (np.ndarray, np.generic, list, tuple, bool, int, float)):
-        raise TraceTypeError(
-            f"{what}: expected a Value, a NumPy array or a number, got {type(operand).__name__}"
-        )
+        got = type(operand).__name__
+        raise _refused(operand, what, f"expected a Value, a NumPy array or a number, got {got}")
     if isinstance(operand, (list, tuple)) and _contains_value(operand):
-        raise TraceTypeError(f"{what}: a list with Values in it; make one by shoal.stack")
+        raise _refused(operand, what, "a list with Values in it; make one by shoal.stack")
     array = _narrowed(operand) if not isinstance(operand, (np.ndarray, np.generic)) else operand
     if is_masked(operand):
-        raise TraceTypeError(f"{what}: a masked array; fill it by .filled()")
+        raise _refused(operand, what, "a masked array; fill it by .filled()")
     return np.asarray(array, dtypes.as_dtype(np.asarray(array).dtype))
+
+
+def _refused(operand: Any, what: str, why: str) -> TraceTypeError:
+    return TraceTypeError(f"{what or called_with(operand) or 'operand'}: {why}")
 
 
 def _contains_value(operand: Any) -> bool:

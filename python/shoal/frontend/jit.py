@@ -19,6 +19,7 @@ from shoal.frontend import pytrees
 from shoal.frontend.calls import TracedCall
 from shoal.frontend.core import is_tracing
 from shoal.frontend.tracing import CallArguments, Program, TensorSpec, trace_program
+from shoal.laws import CALLABLE, check_arguments, instance_of, or_none, shown
 from shoal.mesh import Mesh
 from shoal.mesh_sharding import MeshSharding
 
@@ -59,8 +60,13 @@ def jit(
     """
     options["target"] = target
     check_options(options)
+    check_arguments(
+        "jit", function=(function, or_none(CALLABLE)), mesh=(mesh, or_none(instance_of(Mesh, what="a shoal.Mesh"))),
+        devices=(devices, or_none(instance_of(Devices, what="devices of shoal.launch"))),
+    )  # fmt: skip
 
     def decorate(function: Callable[..., Any]) -> Jitted:
+        check_arguments("jit", function=(function, CALLABLE))
         static = _Parameters.of(function, static_argnums, static_argnames, "static")
         donated = _Parameters.of(function, donate_argnums, donate_argnames, "donate")
         frontend = TracingFrontend(
@@ -170,7 +176,7 @@ class TracingFrontend:
             except TypeError:
                 raise TraceTypeError(
                     f"static argument {place!r}: expected a value that hashes but got "
-                    f"{value!r} of {kind.__name__}"
+                    f"{shown(value)} of {kind.__name__}"
                 ) from None
         return (
             tuple(None if i in numbers else arg for i, arg in enumerate(args)),

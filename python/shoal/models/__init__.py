@@ -18,10 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shoal.errors import InputError, TraceTypeError
+from shoal.errors import InputError
 from shoal.frontend.buffers import Buffers
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.value import Value
+from shoal.laws import COUNT, NOT_NEGATIVE, PATH, TABLE, check_arguments, instance_of, integer, or_none
 from shoal.models import parameters, weights
 from shoal.models.buffers import expert_biases
 from shoal.models.config import LatentAttention, ModelConfig
@@ -57,7 +58,7 @@ class Model:
     published: Read | None = field(default=None, compare=False, repr=False)
 
     def logits(self, params: Any, tokens: ArrayLike) -> Value:
-        """[B, S, V] of tokens [B, S]."""
+        """[B, S, V] of tokens [B, S], integers below `vocab_size`; `params` as of `init` or `read`."""
         return decode(params, tokens, self.config, self.layout).logits
 
     def loss(
@@ -66,7 +67,18 @@ class Model:
         weights: ArrayLike | None = None, segments: ArrayLike | None = None,
         positions: ArrayLike | None = None, ignore_index: int | None = IGNORE_INDEX,
     ) -> tuple[Value, dict[str, Value]]:  # fmt: skip
-        """See `loss_of`: of tokens [B, S + 1], which may be padded, packed and of labels that do not count."""
+        """(loss [], metrics) of tokens [B, S + 1], each predicted from those before it, or of a mapping with "tokens" and
+        any of the following, as a batch is.
+
+        mask: bool [B, S + 1], true for real tokens; the others are padding. segments, positions: integers [B, S + 1],
+          which document of several a token is of, and its place there.
+        labels: integers [B, S + 1], of the tokens at the same places; those that are `ignore_index` do not count.
+        weights: floats [B, S + 1], how much labels count.
+        key: of `shoal.random.key`, for the routers' noise in training.
+
+        Metrics: "nll", the mean without the balance; "balance"; "weight", how much labels count; with experts the
+        fields of `MoeMetrics`, a row for each layer. `loss_of` says more.
+        """
         return loss_of(
             params, tokens, self.config, self.layout, key=key, training=training, mask=mask, labels=labels,
             weights=weights, segments=segments, positions=positions, ignore_index=ignore_index,
@@ -78,6 +90,7 @@ class Model:
 
     def over(self, layout: Layout) -> Model:
         """The same over devices."""
+        check_arguments("over", layout=(layout, _LAYOUT))
         return replace(self, layout=layout)
 
     def with_router(self, router: Router | None, router_shapes: RouterShapes | None = None) -> Model:
@@ -91,6 +104,7 @@ class Model:
 
     def init(self, seed: int = 0) -> dict[str, Any]:
         """Parameters to begin with, NumPy's float32."""
+        check_arguments("init", seed=(seed, COUNT))
         return self.to_stages(parameters.init(self.config, seed))
 
     def shardings(self) -> dict[str, Any]:
@@ -108,6 +122,7 @@ class Model:
         CheckpointError where a file is missing or damaged; InputError where two without an index
         have one tensor, and where tensors are not the model's.
         """
+        check_arguments("read", folder=(folder, PATH))
         with open_model(folder) as source:
             tensors = Tensors(source)
             return self.to_stages(weights.from_tensors(tensors, self.config, dtype, tensors.where))
@@ -122,6 +137,9 @@ class Model:
         FileNotFoundError where the folder is not there; InputError where it has other files of a model, or the
         configuration is no longer that of the config.json.
         """
+        check_arguments(
+            "write", folder=(folder, PATH), params=(params, TABLE), max_shard_bytes=(max_shard_bytes, integer(1, 2**63 - 1))
+        )
         tensors = weights.to_tensors(self.to_layers(params), self.config)
         config = self._config_json(str(tensors["model.embed_tokens.weight"].dtype))
         write_model(folder, tensors, config, max_shard_bytes)
@@ -146,6 +164,11 @@ class Model:
         return to_layers(params, self.stages())
 
 
+_LAYOUT = instance_of(Layout, what="a shoal.moe.Layout")
+_MODEL = instance_of(Model, what="a model of from_config")
+_CONFIG = instance_of(str, os.PathLike, Mapping, what="a config.json's path or fields")
+
+
 def from_config(
     config: Mapping[str, Any] | str | os.PathLike[str], layout: Layout = SINGLE, *,
     router: Router | None = None, router_shapes: RouterShapes | None = None, **fields: Any,
@@ -163,8 +186,7 @@ def from_config(
     it; InputError a value that its field may not have, with what it may be, and a keyword that is no field;
     CheckpointError a file that is missing or no JSON, and a text that is neither a place nor a name.
     """
-    if not isinstance(layout, Layout):
-        raise TraceTypeError(f"from_config: layout: expected a Layout, got {type(layout).__name__}")
+    check_arguments("from_config", config=(config, _CONFIG), layout=(layout, _LAYOUT))
     file, place = read_config(config)
     made = made_of(file, fields, place)
     model = Model(made.config, layout, made)
@@ -197,5 +219,9 @@ def upcycle(
     Their "expert_bias" is zero. TraceError where the models differ in more than their experts, naming the field, and
     where `shoal.moe.upcycle` has one.
     """
+    check_arguments(
+        "upcycle", params=(params, TABLE), dense=(dense, _MODEL), sparse=(sparse, _MODEL), seed=(seed, COUNT),
+        deviation=(deviation, or_none(NOT_NEGATIVE)),
+    )  # fmt: skip
     made = upcycled(dense.to_layers(params), dense.config, sparse.config, seed, deviation)
     return sparse.to_stages(made)

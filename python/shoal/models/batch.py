@@ -15,6 +15,7 @@ from shoal.frontend.core import ArrayLike, is_value
 from shoal.frontend.elementwise import logical_and
 from shoal.frontend.naming import named_scope
 from shoal.frontend.value import Value
+from shoal.models.checking import as_tokens
 from shoal.models.documents import Documents, documents_of
 
 __all__ = ["Batch", "batch_of"]
@@ -35,8 +36,8 @@ class Batch(NamedTuple):
 def batch_of(tokens: ArrayLike | Mapping[str, ArrayLike], given: Mapping[str, Any]) -> Batch:
     """Of tokens [B, S + 1] and arrays like them by their names. TraceError for other names and shapes."""
     named = _named(tokens, given)
-    whole = as_value(named["tokens"])
-    check(whole.ndim == 2 and whole.shape[1] > 1, f"loss: expected tokens [B, S + 1], got {list(whole.shape)}")
+    whole = as_tokens(named["tokens"], "loss", "[B, S + 1]")
+    check(whole.shape[1] > 1, f"loss: tokens: expected [B, S + 1] with S of at least 1, got {list(whole.shape)}")
     for name, array in named.items():
         shape = shape_of(array)
         check(shape == whole.shape, f"loss: {name} {list(shape)} of tokens {list(whole.shape)}")

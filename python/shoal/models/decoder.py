@@ -22,6 +22,7 @@ from shoal.frontend.structure import stack
 from shoal.frontend.value import Value
 from shoal.models.attention import norm
 from shoal.models.batch import batch_of
+from shoal.models.checking import as_tokens, check_params
 from shoal.models.config import ModelConfig
 from shoal.models.documents import Documents, check_rope, documents_of
 from shoal.models.layer import apply_layer, between
@@ -67,7 +68,8 @@ def decode(
     cut between them, and their positions begin anew. positions [B, S]: in place of those, or of 0 ... S - 1.
     TraceError where a longrope's frequencies would depend on the documents' lengths.
     """
-    whole = as_value(tokens)
+    check_params(params, "decode", config, layout)
+    whole = as_tokens(tokens, "decode", "[B, S]")
     documents = documents_of(whole, mask, segments, positions)
     order = order_of(layout, whole.shape[1])
     made = _decode(params, whole, config, layout, order, key, documents)
@@ -138,6 +140,7 @@ def loss_of(
     """
     key = key_of_training("loss", config.moe if any(config.moe_layers) else None, key, training)
     given = {"mask": mask, "labels": labels, "weights": weights, "segments": segments, "positions": positions}
+    check_params(params, "loss", config, layout)
     batch = batch_of(tokens, given)
     order = order_of(layout, batch.inputs.shape[1])
     made = _decode(params, batch.inputs, config, layout, order, key, batch.documents)

@@ -16,7 +16,7 @@ from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.published import PUBLISHED
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
-from shoal.moe.names import nearest
+from shoal.names import nearest
 from shoal.moe.schemas import ALIASES, SCHEMAS, SIZES, ConfigFile, checked
 
 __all__ = ["Read", "made_of", "model_config_of", "published_config", "read_config"]

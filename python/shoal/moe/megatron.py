@@ -13,7 +13,7 @@ from typing import Any
 from shoal.errors import TraceError, UnsupportedError
 from shoal.frames import user_stacklevel
 from shoal.moe.megatron_flags import REFUSED_LAYERS, REFUSED_LAYOUTS, WITHOUT_EFFECT
-from shoal.moe.names import nearest
+from shoal.names import nearest
 from shoal.moe.patterns import moe_layers
 
 __all__ = [

@@ -9,60 +9,23 @@ how large a model is has no default: a file that leaves it out would be of anoth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
-from sys import float_info
 from typing import Any
 
 from shoal.errors import InputError, UnsupportedError
-from shoal.moe.names import nearest
+from shoal.laws import (
+    ANYTHING, BASE, COUNT, FLAG, MAGNITUDE, NOT_NEGATIVE, NUMBER, PART, POSITIVE, SIZE, TABLE, TEXT, Law, integer,
+    list_of, shown,
+)  # fmt: skip
+from shoal.names import nearest
 
-__all__ = ["ALIASES", "ROPE", "SCHEMAS", "SIZES", "ConfigFile", "Field", "Law", "checked", "rope_options"]
-
-
-_LARGEST = float_info.max
-
-
-@dataclass(frozen=True)
-class Law:
-    """What a value may be. what: in words, behind "expected"."""
-
-    what: str
-    holds: Callable[[Any], bool]
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    """One that a float can be: JSON has integers of any size, and readers of it NaN and infinity."""
-    return isinstance(value, Real) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
-
-
-def _integer(low: int, high: int) -> Law:
-    return Law(f"an integer from {low} to {high}", lambda x: _is_integer(x) and low <= x <= high)
-
-
-def _list_of(law: Law) -> Law:
-    return Law(f"a list, each of it {law.what}", lambda x: isinstance(x, (list, tuple)) and all(map(law.holds, x)))
+__all__ = ["ALIASES", "ROPE", "SCHEMAS", "SIZES", "ConfigFile", "Field", "checked", "rope_options"]
 
 
 _LAYERS = 10_000  # more than any model has; a number by mistake ends at once
-SIZE, COUNT = _integer(1, 2**31 - 1), _integer(0, 2**31 - 1)
-LAYERS = _integer(1, _LAYERS)
-POSITIVE = Law("a positive number", lambda x: _is_number(x) and x > 0)
-NOT_NEGATIVE = Law("a number of at least 0", lambda x: _is_number(x) and x >= 0)
-BASE = Law("a number above 1", lambda x: _is_number(x) and x > 1)
-NUMBER = Law("a number", _is_number)
-MAGNITUDE = Law("a number from 0 to 1000", lambda x: _is_number(x) and 0 <= x <= 1000)
-PART = Law("a number of at least 0 and below 1", lambda x: _is_number(x) and 0 <= x < 1)
-FLAG = Law("true or false", lambda x: isinstance(x, bool))
-TEXT = Law("a text", lambda x: isinstance(x, str))
-TABLE = Law("an object", lambda x: isinstance(x, Mapping))
-NUMBERS, SIZES, TEXTS, POSITIVES = map(_list_of, (COUNT, SIZE, TEXT, POSITIVE))
-ANYTHING = Law("anything", lambda x: True)
+LAYERS = integer(1, _LAYERS)
+NUMBERS, SIZES, TEXTS, POSITIVES = map(list_of, (COUNT, SIZE, TEXT, POSITIVE))
 
 NEEDED = object()
 
@@ -326,7 +289,7 @@ def checked(config: Mapping[str, Any]) -> ConfigFile:
     if isinstance(config, ConfigFile):
         return config
     if not isinstance(config, Mapping):
-        raise InputError(f"from_hf: {_shown(config)}: expected an object with the fields of a config.json")
+        raise InputError(f"from_hf: {shown(config)}: expected an object with the fields of a config.json")
     family = config.get("model_type")
     if not isinstance(family, str) or family not in SCHEMAS:
         raise UnsupportedError(f'from_hf: model_type "{family}" is not one of {sorted(SCHEMAS)}')
@@ -348,17 +311,11 @@ def _checked_field(name: str, value: Any, field: Field | None, known: list[str],
     if value is None:
         return None
     if not field.law.holds(value):
-        raise InputError(f"from_hf: {name} {_shown(value)}{where}: expected {field.law.what}")
+        raise InputError(f"from_hf: {name} {shown(value)}{where}: expected {field.law.what}")
     if field.only is not None and value not in field.only:
         expected = " or ".join(map(repr, field.only))
         raise UnsupportedError(f"from_hf: {name} {value!r}{where}; expected {expected}")
     return value
-
-
-def _shown(value: Any) -> str:
-    """At most a line of it."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def rope_options(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.elementwise import maximum, multiply, or_one, power, rsqrt, sign, sqrt, where
 from shoal.frontend.reduction import mean, root_of
+from shoal.laws import NUMBER, Law, check_arguments
 from shoal.optim.schedules import Schedule
 from shoal.optim.trees import Parts, count, square_sum, sums_like, unzip, widened, zip_leaves
 
@@ -31,6 +32,7 @@ __all__ = [
 
 Tree = Any
 Rate = float | Schedule
+_RATE = Law("a number or a schedule, as of optim.warmup_cosine", lambda x: NUMBER.holds(x) or callable(x))
 
 
 class Transform(NamedTuple):
@@ -163,6 +165,7 @@ class _Counted(NamedTuple):
 
 def scale_by_learning_rate(rate: Rate) -> Transform:
     """Times minus the learning rate: a number, or a schedule of the step's number."""
+    check_arguments("scale_by_learning_rate", rate=(rate, _RATE))
     if not callable(rate):
         return scale(-rate)._replace(rate=lambda state: as_value(np.float32(rate)))
 

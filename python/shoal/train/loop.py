@@ -16,6 +16,7 @@ import numpy as np
 from shoal.checkpoints import Series
 from shoal.data import Batches, Reader
 from shoal.errors import InputError, RunError
+from shoal.laws import CALLABLE, COUNT, SIZE, TEXT, Law, check_arguments, instance_of, list_of, or_none
 from shoal.train.finiteness import check_finite
 from shoal.train.processes import is_first, job_of, largest_of
 from shoal.train.progress import Progress
@@ -27,6 +28,9 @@ __all__ = ["fit"]
 Tree = Any
 Step = Callable[[TrainState, Tree], tuple[TrainState, Mapping[str, Any]]]
 Log = Callable[[int, Mapping[str, Any]], None]
+_STATE = Law("a TrainState, or what else has a step", lambda x: hasattr(x, "step"))
+_BATCHES = instance_of(Batches, Iterable, what="shoal.data.Batches or an iterable of batches")
+_LOGS = Law("a list of functions of (step, values)", lambda x: isinstance(x, Sequence) and all(map(callable, x)))
 
 
 def fit(
@@ -68,9 +72,12 @@ def fit(
     signal where it would end with 0. In an MPI job every rank runs this, all end behind
     the same step, and the first one shows and logs.
     """
-    for name, every in (("log_every", log_every), ("steps", steps)):
-        if every < 1:
-            raise InputError(f"fit: {name}: expected at least 1, got {every}")
+    check_arguments(
+        "fit", steps=(steps, SIZE), step=(step, CALLABLE), state=(state, _STATE), batches=(batches, _BATCHES),
+        tokens=(tokens, or_none(SIZE)), log=(log, _LOGS), log_every=(log_every, SIZE),
+        evaluate=(evaluate, or_none(CALLABLE)), evaluate_every=(evaluate_every, COUNT),
+        save=(save, or_none(CALLABLE)), save_every=(save_every, COUNT), finite=(finite, list_of(TEXT)),
+    )  # fmt: skip
     run = _Run(int(state.step), steps, tokens, log, quiet)
     metrics: Mapping[str, Any] = {}
 

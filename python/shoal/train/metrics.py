@@ -15,6 +15,7 @@ import numpy as np
 
 from shoal.errors import InputError, ShoalError
 from shoal.files import replace_file
+from shoal.laws import PATH, check_arguments
 
 __all__ = ["JsonLines", "TensorBoard"]
 
@@ -28,6 +29,7 @@ class JsonLines:
     """
 
     def __init__(self, path: str | os.PathLike[str]):
+        check_arguments("JsonLines", path=(path, PATH))
         self._path = Path(path)
         self._file: IO[str] | None = None
 
@@ -76,6 +78,7 @@ class TensorBoard:
 
     def __init__(self, folder: str | os.PathLike[str]):
         """ShoalError where the package is not there."""
+        check_arguments("TensorBoard", folder=(folder, PATH))
         try:
             import tensorboardX
         except ImportError as error:

@@ -20,12 +20,16 @@ from shoal.frontend.core import type_of
 from shoal.frontend.elementwise import add, isfinite, where
 from shoal.frontend.random import fold_in
 from shoal.frontend.random import key as random_key
+from shoal.laws import CALLABLE, COUNT, FLAG, SIZE, Law, check_arguments, instance_of, or_none
 from shoal.optim import IfFinite, LossScale, Transform, accumulate, apply_updates, cast, global_norm
 from shoal.train.state import TrainState
 
 __all__ = ["step"]
 
 Tree = Any
+_TRANSFORM = Law(
+    "a Transform, as of optim.adamw(1e-3)", lambda x: all(callable(getattr(x, name, None)) for name in ("init", "update"))
+)
 # What a step's metrics have of their own.
 _NAMES = ("loss", "grad_norm", "learning_rate", "loss_scale", "skipped")
 
@@ -64,6 +68,11 @@ def step(
     update; of steps that may be left out "skipped", how many were, and with a dynamic loss scale "loss_scale"; and
     those of aux, of any shape. TraceError where aux has one of these names, and where the loss reads experts' biases and declares no buffers.
     """
+    check_arguments(
+        "step", loss=(loss, CALLABLE), optimizer=(optimizer, _TRANSFORM), has_aux=(has_aux, FLAG),
+        weighted=(weighted, FLAG), micro_batches=(micro_batches, SIZE),
+        buffers=(buffers, or_none(instance_of(Buffers, what="train.Buffers"))), seed=(seed, or_none(COUNT)),
+    )  # fmt: skip
     declared = buffers_of(loss) if buffers is None else buffers
     form = {"has_aux": has_aux, "weighted": weighted}
     draws = seed is not None or _takes_key(loss)

@@ -334,7 +334,7 @@ def test_series_keep_and_find(tmp_path):
     ]  # fmt: skip
     with checkpoints.open(series.folder(30)) as source:
         assert source.metadata == {"step": 30}
-    with pytest.raises(InputError, match="keep_last: expected at least 1, got 0"):
+    with pytest.raises(InputError, match="keep_last: expected an integer from 1 to 2147483647 or None, got 0"):
         checkpoints.Series(tmp_path, keep_last=0)
     for step, message in ((-1, "expected at least 0, got -1"), (80.0, "expected an integer, got 80.0")):
         with pytest.raises(InputError, match=f"save: step: {message}"):

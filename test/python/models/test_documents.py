@@ -203,7 +203,7 @@ def test_what_makes_no_batch():
     refuses("expected positions of integers, got float32", tokens, positions=tokens.astype(np.float32))
     refuses(r"got \['masks', 'tokens'\]", {"tokens": tokens, "masks": mask})
     refuses(r"each once; got \['mask', 'tokens'\] and \['mask'\]", {"tokens": tokens, "mask": mask}, mask=mask)
-    refuses(r"expected tokens \[B, S \+ 1\], got \[9\]", tokens[0])
+    refuses(r"tokens: expected \[B, S \+ 1\], got \[9\]", tokens[0])
     refuses(r"1 of 16 labels are neither in 0 ... 23 nor ignore_index=-100, first 24 at \[1, 7\]", tokens,
             labels=np.where(np.arange(18).reshape(2, 9) == 17, 24, 0))  # fmt: skip
     config = {"max_position_embeddings": 64, "original_max_position_embeddings": 4, "rope_theta": 100.0}

@@ -512,11 +512,11 @@ def test_a_terminal_has_a_bar(tmp_path):
 @pytest.mark.parametrize(
     "kind, message, call",
     [
-        (InputError, "steps: expected at least 1, got 0", lambda: train.fit(None, start(), [], 0)),
+        (InputError, "steps: expected an integer from 1 to 2147483647, got 0", lambda: train.fit(None, start(), [], 0)),
         (
             InputError,
-            "log_every: expected at least 1",
-            lambda: train.fit(None, start(), [], 1, log_every=0),
+            "log_every: expected an integer from 1 to 2147483647, got 0",
+            lambda: train.fit(print, start(), [], 1, log_every=0),
         ),
         (
             TraceError,
