@@ -50,10 +50,7 @@ static bool isCopy(Operation *op) {
     return false;
   FactorRule rule = interface.getFactorRule();
   return rule.flops == 0 && rule.gathers.empty() &&
-         llvm::all_of(rule.windows, keepsRows) &&
-         llvm::all_of(rule.factors, [](const Factor &factor) {
-           return factor.kind == FactorKind::Parallel;
-         });
+         llvm::all_of(rule.windows, keepsRows) && rule.isParallel();
 }
 
 static int64_t groupOfGather(Operation *op) {

@@ -29,10 +29,7 @@ static bool isElementByElement(Operation *op) {
   if (!interface)
     return false;
   FactorRule rule = interface.getFactorRule();
-  return rule.windows.empty() && rule.gathers.empty() &&
-         llvm::all_of(rule.factors, [](const Factor &factor) {
-           return factor.kind == FactorKind::Parallel;
-         });
+  return rule.windows.empty() && rule.gathers.empty() && rule.isParallel();
 }
 
 bool shoal::isExpansion(Value value) {

@@ -8,11 +8,6 @@
 using namespace mlir;
 using namespace shoal;
 
-static int64_t bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() ? sizeInBytes(type) : 0;
-}
-
 /// Whether results may lie where operands did.
 static bool writesOverOperands(Operation &op) {
   return op.getNumRegions() > 0 || op.hasTrait<OpTrait::Elementwise>();

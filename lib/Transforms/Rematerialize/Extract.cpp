@@ -19,11 +19,6 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::remat;
 
-static int64_t bytesOf(mlir::Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() ? sizeInBytes(type) : 0;
-}
-
 static double costOf(Operation *op, const Machine &machine) {
   if (isa<JoinOpInterface, BoundaryOpInterface>(op)) {
     double cost = 0;
@@ -118,11 +113,7 @@ static bool isView(Operation *op) {
     return true;
   return bytesOf(op->getOperand(0)) < bytesOf(op->getResult(0)) &&
          rule.flops == 0 && rule.windows.empty() && rule.gathers.empty() &&
-         llvm::all_of(
-             rule.factors,
-             [](const Factor &factor) {
-               return factor.kind == FactorKind::Parallel;
-             });
+         rule.isParallel();
 }
 
 /// Whether each operand is rows of the result, and all together are it, each
