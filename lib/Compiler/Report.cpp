@@ -11,7 +11,7 @@ using namespace shoal;
 static double getEinsumRatio(const ProgramDescription &program) {
   if (program.globalEinsumFlops == 0)
     return 0;
-  return program.arithmetic.einsumFlops * program.devices /
+  return program.arithmetic.mostEinsumFlops * program.devices /
          program.globalEinsumFlops;
 }
 
@@ -53,6 +53,7 @@ llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
       {"peak_bytes_per_device", program.peakBytes()},
       {"arena_bytes_per_device", program.arenaBytes},
       {"flops_per_device", description.arithmetic.flops},
+      {"most_flops_per_device", description.arithmetic.mostFlops},
       {"einsum_flops_ratio", std::move(ratio)},
       {"rematerialized", llvm::json::Array(description.rematerialized)},
       {"compile_seconds", toStatistics(seconds)},
@@ -161,6 +162,10 @@ void shoal::printSummary(const LoweredProgram &program,
                       "in products",
                       int64_t(description.arithmetic.flops),
                       int64_t(description.arithmetic.einsumFlops));
+  if (description.arithmetic.mostFlops > description.arithmetic.flops)
+    os << llvm::formatv(
+        ", {0:N} where all rows come that buffers have room for",
+        int64_t(description.arithmetic.mostFlops));
   if (description.globalEinsumFlops != 0)
     os << llvm::formatv(" ({0:F2} times the global program's, over all "
                         "devices)",

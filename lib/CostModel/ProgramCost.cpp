@@ -11,6 +11,7 @@
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Shoal/IR/Roles.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -82,6 +83,42 @@ bool shoal::isProduct(const FactorRule &rule) {
   return rule.linearIn.size() > 1 && rule.flops > 0;
 }
 
+/// Operands that have the rows of a result: a dimension of that size.
+static auto listRowsOf(Operation *op, int64_t rows) {
+  return llvm::make_filter_range(op->getOperands(), [=](Value operand) {
+    auto shaped = dyn_cast<ShapedType>(operand.getType());
+    return shaped && llvm::is_contained(shaped.getShape(), rows);
+  });
+}
+
+/// The part of a ragged einsum's rows that are there on average: those that a
+/// device sends of those that the ragged_all_to_all that brings them has room
+/// for; 1 where none does.
+static double filledPart(Operation *op) {
+  auto einsum = dyn_cast<RaggedEinsumOp>(op);
+  if (!einsum)
+    return 1;
+  auto [term, rest] = einsum.getSpec().split(',');
+  auto lhs = cast<ShapedType>(einsum.getLhs().getType());
+  size_t dim = term.find(einsum.getRows());
+  if (dim >= static_cast<size_t>(lhs.getRank()))
+    return 1; // rows of the other operand alone
+  int64_t rows = lhs.getDimSize(dim);
+  constexpr size_t kMostOps = 1000;
+  llvm::SetVector<Operation *> above;
+  above.insert(op);
+  for (size_t i = 0; i < above.size() && i < kMostOps; ++i) {
+    if (auto sent = dyn_cast<spmd::RaggedAllToAllOp>(above[i])) {
+      auto input = cast<ShapedType>(sent.getInput().getType());
+      return std::min(1.0, double(input.getDimSize(0)) / rows);
+    }
+    for (Value operand : listRowsOf(above[i], rows))
+      if (Operation *maker = operand.getDefiningOp())
+        above.insert(maker);
+  }
+  return 1;
+}
+
 ArithmeticCost
 shoal::countArithmetic(Operation *root,
                        llvm::function_ref<bool(Operation *)> isCounted) {
@@ -90,10 +127,13 @@ shoal::countArithmetic(Operation *root,
     if (!isCounted(op))
       return;
     FactorRule rule = op.getFactorRule();
-    double flops = rule.flops * countRuns(op);
+    double most = rule.flops * countRuns(op), flops = most * filledPart(op);
     cost.flops += flops;
-    if (isProduct(rule))
+    cost.mostFlops += most;
+    if (isProduct(rule)) {
       cost.einsumFlops += flops;
+      cost.mostEinsumFlops += most;
+    }
   });
   return cost;
 }

@@ -255,7 +255,7 @@ bool Adviser::collect(int64_t number, Recipe &recipe) const {
 
 bool Adviser::tryRepeating(bool products) {
   Recipe recipe;
-  double all = program.description.arithmetic.flops;
+  double all = program.description.arithmetic.mostFlops;
   if (!value || output || !held.isIdle || held.readers.empty() ||
       !collect(*value, recipe) || recipe.hasProducts != products ||
       (products && recipe.cost * kLeastOfProgram > all))

@@ -49,11 +49,15 @@ struct CollectiveCost {
 llvm::SmallVector<CollectiveCost> listCollectives(mlir::Operation *root);
 
 struct ArithmeticCost {
-  /// By the ops' factor rules, on the shapes as they stand.
+  /// By the ops' factor rules, on the shapes as they stand; of products of rows
+  /// that a ragged_all_to_all brings those that come where each device gets as
+  /// many, as bytes are counted (Support/CollectiveBytes.h).
   double flops = 0;
   /// The part of it in products: einsums of several operands, convolutions,
   /// ragged ones.
   double einsumFlops = 0;
+  /// Both with all rows that there is room for.
+  double mostFlops = 0, mostEinsumFlops = 0;
 };
 /// Whether an op of this rule multiplies values with values and sums: einsums
 /// of several operands, convolutions, ragged products.

@@ -183,7 +183,7 @@ void recordProducts(func::FuncOp function, const OneHotCosts &costs) {
     return;
   double flops = countArithmetic(function, [&](Operation *op) {
                    return !costs.ops.contains(op);
-                 }).einsumFlops;
+                 }).mostEinsumFlops;
   function->setAttr(kGlobalEinsumFlopsAttr,
                     Builder(function.getContext()).getF64FloatAttr(flops));
 }

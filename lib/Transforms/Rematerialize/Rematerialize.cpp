@@ -78,6 +78,12 @@ static void tellValues(const ExtractedStep &step, const Choice &choice,
     bytes += step.graph.values[value].bytes;
   lines.push_back(llvm::formatv("{0} values of {1:N} bytes are not saved",
                                 list.size(), bytes));
+  // Most of them are not there at one time.
+  std::vector<bool> none(step.graph.ops.size(), false);
+  lines.push_back(llvm::formatv(
+      "the peak is estimated at {0:N} bytes, with all saved at {1:N}",
+      step.argumentBytes + choice.schedule.peakBytes,
+      step.argumentBytes + makeSchedule(step.graph, none).peakBytes));
   for (unsigned value : ArrayRef(list).take_front(kTold))
     lines.push_back(llvm::formatv("{0:N} bytes of {1}",
                                   step.graph.values[value].bytes,
@@ -97,8 +103,8 @@ static void tell(func::FuncOp function, const ExtractedStep &step,
   if (lines.empty())
     return;
   lines.insert(lines.begin(),
-               llvm::formatv("what is computed again costs {0:P} of the "
-                             "forward pass",
+               llvm::formatv("what is computed again takes {0:P} of the "
+                             "forward pass's estimated time",
                              outcome.repeatedCost / outcome.forwardCost));
   for (const std::string &line : lines)
     LDBG() << line;

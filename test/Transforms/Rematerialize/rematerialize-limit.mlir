@@ -8,7 +8,7 @@
 
 // CHECK-LABEL: func.func @f
 // ALL-NOT: shoal.rematerialized
-// LESS-SAME: shoal.rematerialized = ["what is computed again costs 22.22% of the forward pass", "1 values of 64 bytes are not saved"
+// LESS-SAME: shoal.rematerialized = ["what is computed again takes 22.22% of the forward pass's estimated time", "1 values of 64 bytes are not saved", "the peak is estimated at 256 bytes, with all saved at 320"
 // CHECK: math.tanh
 // ALL-NOT: barrier
 // LESS: shoal.optimization_barrier

@@ -7,7 +7,7 @@
 // RUN: shoal-opt %s -split-input-file --shoal-rematerialize="remat=nothing explain=1" --mlir-print-op-on-diagnostic=false -o /dev/null 2>&1 | FileCheck %s --check-prefix=EXPLAIN
 // RUN: shoal-opt %s -split-input-file --shoal-rematerialize=remat=nothing --canonicalize --cse | FileCheck %s --check-prefix=CSE
 
-// EXPLAIN: remark: what is computed again costs 75.00% of the forward pass
+// EXPLAIN: remark: what is computed again takes 75.00% of the forward pass's estimated time
 // EXPLAIN: remark: 2 values of 64 bytes are not saved
 // EXPLAIN: remark: 32 bytes of math.tanh at {{.*}}:[[# @LINE + 22]]:8 : tensor<8xf32>
 

@@ -294,7 +294,7 @@ private:
 void recordGlobalFlops(func::FuncOp function) {
   if (function->hasAttr(kGlobalEinsumFlopsAttr)) // --shoal-assign knows more
     return;
-  double flops = countArithmetic(function).einsumFlops;
+  double flops = countArithmetic(function).mostEinsumFlops;
   function->setAttr(kGlobalEinsumFlopsAttr,
                     Builder(function.getContext()).getF64FloatAttr(flops));
 }
