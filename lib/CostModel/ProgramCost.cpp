@@ -31,7 +31,7 @@ int64_t shoal::sizeInBytes(Type type) {
   return overflows ? kMost : std::min(bytes, kMost);
 }
 
-int64_t shoal::bytesOf(Value value) {
+int64_t shoal::tensorBytes(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape() ? sizeInBytes(type) : 0;
 }

@@ -71,7 +71,7 @@ ArithmeticCost countArithmetic(
 /// Bytes of a tensor or memref of static shape; a bool has one byte.
 int64_t sizeInBytes(mlir::Type type);
 /// Of what is no tensor of static shape none.
-int64_t bytesOf(mlir::Value value);
+int64_t tensorBytes(mlir::Value value);
 
 } // namespace shoal
 

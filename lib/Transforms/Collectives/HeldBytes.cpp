@@ -45,7 +45,7 @@ void HeldBytes::addLives(Operation &op) {
     int64_t first = place + (writesOverOperands(op) ? 1 : 0), last = first;
     for (Operation *user : result.getUsers())
       last = std::max(last, placeOf(user));
-    lives.push_back({&op, first, last, bytesOf(result)});
+    lives.push_back({&op, first, last, tensorBytes(result)});
   }
 }
 

@@ -24,11 +24,6 @@ using namespace shoal;
 /// Of a chain that is longer nobody makes copies: each is ops for the search.
 static constexpr unsigned kMostOps = 64;
 
-static double bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? double(sizeInBytes(type)) : 0;
-}
-
 /// Whether the result's elements are made one by one, of few of the operands'.
 static bool isParallel(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isPure(op) ||
@@ -144,7 +139,7 @@ const Making &Ancestors::find(Value value) {
 }
 
 Making Ancestors::compute(Value value) {
-  Making moved = {bytesOf(value), false};
+  Making moved = {static_cast<double>(tensorBytes(value)), false};
   Operation *op = value.getDefiningOp();
   if (!op || !isParallel(op))
     return moved;
@@ -156,7 +151,7 @@ Making Ancestors::compute(Value value) {
     if (operand.getParentBlock() != op->getBlock()) {
       // Of what has no operands each user has a copy.
       bool isFree = maker && maker->getNumOperands() == 0 && isParallel(maker);
-      made.bytes += isFree ? 0 : bytesOf(operand);
+      made.bytes += isFree ? 0 : tensorBytes(operand);
       continue;
     }
     made.bytes += find(operand).bytes;

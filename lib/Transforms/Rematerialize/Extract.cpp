@@ -30,9 +30,9 @@ static double costOf(Operation *op, const Machine &machine) {
   }
   double bytes = 0;
   for (mlir::Value value : op->getOperands())
-    bytes += double(bytesOf(value));
+    bytes += double(tensorBytes(value));
   for (mlir::Value value : op->getResults())
-    bytes += double(bytesOf(value));
+    bytes += double(tensorBytes(value));
   double flops = 0;
   if (auto interface = dyn_cast<FactorRuleOpInterface>(op))
     flops = interface.getFactorRule().flops;
@@ -111,7 +111,7 @@ static bool isView(Operation *op) {
   FactorRule rule = interface.getFactorRule();
   if (isRowsOfArgument(op, rule))
     return true;
-  return bytesOf(op->getOperand(0)) < bytesOf(op->getResult(0)) &&
+  return tensorBytes(op->getOperand(0)) < tensorBytes(op->getResult(0)) &&
          rule.flops == 0 && rule.windows.empty() && rule.gathers.empty() &&
          rule.isParallel();
 }
@@ -134,9 +134,9 @@ static bool isJoin(Operation *op) {
         llvm::any_of(type.getShape().take_front(window.dim),
                      [](int64_t size) { return size != 1; }))
       return false;
-    bytes += bytesOf(operand);
+    bytes += tensorBytes(operand);
   }
-  return bytes == bytesOf(op->getResult(0));
+  return bytes == tensorBytes(op->getResult(0));
 }
 
 GraphOp shoal::remat::toGraphOp(Operation *operation, const Machine &machine) {
@@ -198,7 +198,7 @@ void Extractor::addOp(Operation &operation) {
     if (auto id = ids.find(value); id != ids.end() && !read.contains(value))
       op.operands.push_back(id->second);
   for (mlir::Value result : operation.getResults()) {
-    addValue(result, bytesOf(result), /*isHeld=*/false);
+    addValue(result, tensorBytes(result), /*isHeld=*/false);
     op.results.push_back(ids.at(result));
   }
   step.graph.addOp(std::move(op));
@@ -242,8 +242,8 @@ void Extractor::markBackward() {
 ExtractedStep Extractor::run(const RematerializePolicy &policy) {
   Block &block = function.front();
   for (BlockArgument argument : block.getArguments()) {
-    addValue(argument, bytesOf(argument), /*isHeld=*/true);
-    step.argumentBytes += bytesOf(argument);
+    addValue(argument, tensorBytes(argument), /*isHeld=*/true);
+    step.argumentBytes += tensorBytes(argument);
   }
   for (Operation &op : block)
     addOp(op);
