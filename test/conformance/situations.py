@@ -387,8 +387,6 @@ situation(
         %0 = stablehlo.rng %l, %h, %n, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<8x8xf32>
         return %0 : tensor<8x8xf32>""",
     ),
-    "stablehlo.rng",
-    "which numbers it makes is open, so there is nothing that all devices could agree on",
 )
 
 # Control flow.

@@ -34,12 +34,6 @@ def imag(rewriter: Any, op: ir.Operation) -> list[ir.Value]:
     return [rewriter.pairs[op.operands[0]].imag]
 
 
-@rule("chlo.conj")
-def conj(rewriter: Any, op: ir.Operation) -> list[Pair]:
-    half = rewriter.pairs[op.operands[0]]
-    return [Pair(half.real, rewriter.emit("stablehlo.negate", [half.imag], half.imag.type))]
-
-
 @rule("stablehlo.convert")
 def convert(rewriter: Any, op: ir.Operation) -> list[Any] | None:
     """A real number has no imaginary half; of a complex one the real half alone stays."""
