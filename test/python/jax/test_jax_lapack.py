@@ -63,7 +63,9 @@ def spectra(a):
         "upper": linalg.eigvalsh(a, UPLO="U"),
         "eig": linalg.eig(a),
         "eigvals": linalg.eigvals(a),
-        "left": lax.linalg.eig(a, compute_left_eigenvectors=True, compute_right_eigenvectors=False)[1],
+        "left": lax.linalg.eig(
+            a, compute_left_eigenvectors=True, compute_right_eigenvectors=False
+        )[1],
     }
 
 
@@ -102,7 +104,10 @@ def slopes(a):
 
 
 def complex_slopes(a):
-    return jax.grad(lambda x: weighted((linalg.solve(regular(x), x), linalg.eigh(x + adjoint(x)))))(a)
+    def of(x):
+        return weighted((linalg.solve(regular(x), x), linalg.eigh(x + adjoint(x))))
+
+    return jax.grad(of)(a)
 
 
 # What is made of batches of square matrices, and of which.
@@ -141,7 +146,9 @@ def compiled(function, a, devices, rows=P("x")):
     split = NamedSharding(mesh, rows)
     if a.shape[0] % devices == 0:
         return shoal.jax.compile(function, a, mesh=mesh, in_shardings=split)
-    return shoal.jax.compile(lambda x: function(lax.with_sharding_constraint(x, split)), a, mesh=mesh)
+    return shoal.jax.compile(
+        lambda x: function(lax.with_sharding_constraint(x, split)), a, mesh=mesh
+    )
 
 
 def check(function, a, devices):
@@ -194,10 +201,12 @@ def test_what_has_no_solution():
     a[3, 0, 3] = np.inf
 
     def function(a):
-        return linalg.inv(a[:2]), linalg.det(a), linalg.eigvals(a), linalg.cholesky(-positive(a[:2]))
+        factor = linalg.cholesky(-positive(a[:2]))
+        return linalg.inv(a[:2]), linalg.det(a), linalg.eigvals(a), factor
 
     def of_symmetric(a):
-        return linalg.eigvalsh(a[:3]), linalg.svd(a[:3], compute_uv=False), linalg.matrix_rank(a[:2])
+        values = linalg.svd(a[:3], compute_uv=False)
+        return linalg.eigvalsh(a[:3]), values, linalg.matrix_rank(a[:2])
 
     for one in (function, of_symmetric):
         program = compiled(one, a, 2)
@@ -213,4 +222,5 @@ def test_matrices_are_whole():
 
 def test_gpus():
     with pytest.raises(CompileError, match="cuSOLVER is not linked; compile for the CPU"):
-        shoal.jax.compile(lambda a: linalg.eigvalsh(a), reals(4, 4), target="cuda", mesh=AbstractMesh((1,), ("x",)))
+        mesh = AbstractMesh((1,), ("x",))
+        shoal.jax.compile(lambda a: linalg.eigvalsh(a), reals(4, 4), target="cuda", mesh=mesh)
