@@ -92,6 +92,13 @@ static llvm::json::Value describe(const PartitionOptions &options) {
   return values;
 }
 
+/// What a machine file has counts, not where it lies.
+static PartitionOptions withMachineDigest(PartitionOptions options) {
+  if (auto file = llvm::MemoryBuffer::getFile(options.machineFile))
+    options.machineFile = digestOf({(*file)->getBuffer()});
+  return options;
+}
+
 static llvm::json::Value describe(const DriverOptions &options) {
   return llvm::json::Object{
       {"entry", options.entry},
@@ -107,7 +114,7 @@ static llvm::json::Value describe(const DriverOptions &options) {
       {"opt-level", options.files.optLevel.value_or(kMaxOptLevel)},
       {"check-finite", options.checks.finite},
       {"check-replicas", options.checks.replicas},
-      {"partition", describe(options.partition)}};
+      {"partition", describe(withMachineDigest(options.partition))}};
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,6 +80,7 @@ void shoal::buildDevicePipeline(OpPassManager &pm,
                                 options.allowReplicated.end());
   assign.machine = machine;
   assign.flopsPerByte = options.flopsPerByte;
+  assign.machineFile = options.machineFile;
   assign.repeatMargin = options.repeatMargin;
   assign.warnRepeatedWork = options.warnRepeatedWork;
   assign.maxRepeatedWork = options.maxRepeatedWork;

@@ -13,6 +13,8 @@
 
 namespace shoal {
 
+struct Cluster;
+
 /// What an annotation says of one dimension.
 struct DimConstraint {
   /// Axes the dimension has, major to minor.
@@ -57,6 +59,9 @@ struct AssignmentProblem {
     llvm::SmallVector<unsigned, 2> operands;
     llvm::SmallVector<unsigned, 1> results;
     Priority priority = Priority::PassThrough;
+    /// Of its first operand, as a chip's rates are named ("bf16"); may be
+    /// empty.
+    std::string elementType = {};
     /// On an argument, program result or annotation op, whose rule is the
     /// elementwise one of its only value.
     std::optional<ShardingConstraint> constraint;
@@ -96,7 +101,11 @@ struct AssignmentProblem {
   std::vector<Op> ops;
 };
 
+/// Prices are bytes, or, where there is a cluster, nanoseconds on it.
 struct AssignmentOptions {
+  /// Outlives the search. Then flopsPerByte is operations in a nanosecond of
+  /// what is no product, memoryWeight the nanoseconds of a byte of memory.
+  const Cluster *cluster = nullptr;
   /// Machine balance: operations that take as long as sending a byte. By
   /// default bytes decide, as in the figures of the method; a target's own is
   /// in Machine.h.
@@ -123,7 +132,7 @@ struct AssignmentOptions {
   unsigned maxMovesPerChain = 40, maxChainRounds = 6, maxSweeps = 20;
 };
 
-/// Parts of the cost, in bytes per device.
+/// Parts of the cost, in bytes per device; with a cluster in nanoseconds.
 struct AssignmentCost {
   /// Reshards, and reductions that ops need themselves.
   double reshards = 0, reductions = 0;

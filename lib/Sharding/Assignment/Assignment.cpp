@@ -140,6 +140,20 @@ static void addOp(const Plan &plan, unsigned op,
                    trees[value].nodes.begin());
 }
 
+static void addReshards(const Plan &plan, unsigned value,
+                        const VersionTree &tree, AssignmentCost &cost) {
+  const CostTables &tables = plan.getTables();
+  double weight = tables.problem.values[value].weight;
+  for (const auto &node : llvm::drop_begin(tree.nodes)) {
+    auto price =
+        tables.sendingPrice(value, tree.nodes[node.parent].layout, node.layout);
+    cost.reshards += weight * price.bytes;
+    cost.latency += weight * price.latency;
+    if (price.bytes > 0)
+      cost.compute += tables.computeIfSent(value);
+  }
+}
+
 static Assignment describe(const Plan &plan, Hints hints) {
   const AssignmentProblem &problem = plan.getTables().problem;
   Assignment assignment;
@@ -148,15 +162,7 @@ static Assignment describe(const Plan &plan, Hints hints) {
   for (unsigned value = 0; value < problem.values.size(); ++value) {
     trees.push_back(plan.versionTree(value));
     assignment.values.push_back(versionsOf(plan, value, trees.back()));
-    for (const ValueVersion &version : assignment.values.back()) {
-      double weight = problem.values[value].weight;
-      assignment.cost.reshards += weight * version.bytes;
-      if (version.bytes > 0) {
-        assignment.cost.latency +=
-            weight * plan.getTables().options.latencyBytes;
-        assignment.cost.compute += plan.getTables().computeIfSent(value);
-      }
-    }
+    addReshards(plan, value, trees.back(), assignment.cost);
   }
   double ofDevices = 0, ofProgram = 0;
   for (unsigned op = 0; op < problem.ops.size(); ++op) {

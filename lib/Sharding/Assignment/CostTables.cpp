@@ -287,6 +287,8 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
       flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)),
       known(std::make_unique<Known>()),
       knownCosts(&known->costs[flopsPerByte]) {
+  if (options.cluster)
+    times.emplace(*options.cluster);
   llvm::StringMap<unsigned> valueIds, opIds;
   std::vector<const Problem::Op *> makers(problem.values.size(), nullptr);
   for (const Problem::Op &op : problem.ops)
@@ -317,6 +319,8 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
       addListToKey(order, key);
     addRule(op.rule, key);
     addListToKey(op.unsharedFactors, key);
+    if (times)
+      key += op.elementType;
     AxisList hinted = axesOfOperands(problem, op, hints);
     addListToKey(hinted, key);
     auto [it, isNew] = opIds.try_emplace(key, opIds.size());
@@ -353,7 +357,8 @@ void CostTables::setFlopsPerByte(double value) {
   for (auto &opClass : classes)
     for (auto &entry : opClass->choices)
       if (Choice *choice = entry.second.get())
-        choice->compute = opClass->op.weight * (choice->flops / flopsPerByte);
+        choice->compute =
+            opClass->op.weight * (choice->pricedFlops / flopsPerByte);
 }
 
 /// What Sharding says of itself: no axis stands twice, partial ones ascend.
@@ -416,23 +421,45 @@ static bool canReshard(const Sharding &source, const Sharding &target) {
   });
 }
 
+CostTables::WholeReshard
+CostTables::withManualDims(unsigned value, LayoutId from, LayoutId to) const {
+  const Problem::Value &type = problem.values[value];
+  const Layout &source = layouts[from], &target = layouts[to];
+  bool isReordered = source.deviceOrder != target.deviceOrder;
+  return {withManualDim(type.shape, type.manualAxes, problem.mesh),
+          withManualDim(source.sharding, type.manualAxes),
+          withManualDim(target.sharding, type.manualAxes),
+          &meshes[source.deviceOrder],
+          isReordered ? &meshes[target.deviceOrder] : nullptr};
+}
+
 double CostTables::reshardBytesOf(unsigned value, LayoutId from,
                                   LayoutId to) const {
   if (from == to)
     return 0;
-  const Problem::Value &type = problem.values[value];
-  const Layout &source = layouts[from], &target = layouts[to];
-  llvm::SmallVector<int64_t> shape =
-      withManualDim(type.shape, type.manualAxes, problem.mesh);
-  Sharding before = withManualDim(source.sharding, type.manualAxes);
-  Sharding after = withManualDim(target.sharding, type.manualAxes);
-  bool isReordered = source.deviceOrder != target.deviceOrder;
+  int64_t elementBytes = problem.values[value].elementBytes;
+  WholeReshard whole = withManualDims(value, from, to);
   if (!options.pricePlans)
-    return reshardBytes(shape, type.elementBytes, before, after, problem.mesh,
-                        isReordered);
-  return plannedBytes(shape, type.elementBytes, before, after,
-                      meshes[source.deviceOrder],
-                      isReordered ? &meshes[target.deviceOrder] : nullptr);
+    return reshardBytes(whole.shape, elementBytes, whole.source, whole.target,
+                        problem.mesh, whole.targetMesh != nullptr);
+  return plannedBytes(whole.shape, elementBytes, whole.source, whole.target,
+                      *whole.mesh, whole.targetMesh);
+}
+
+double CostTables::timeOfReshard(unsigned value, LayoutId from,
+                                 LayoutId to) const {
+  WholeReshard whole = withManualDims(value, from, to);
+  return times->reshard({whole.shape, problem.values[value].elementBytes,
+                         whole.source, whole.target, whole.targetMesh},
+                        *whole.mesh);
+}
+
+CostTables::SendingPrice CostTables::sendingPrice(unsigned value, LayoutId from,
+                                                  LayoutId to) const {
+  if (times)
+    return {timeOfReshard(value, from, to), 0};
+  double bytes = reshardBytesOf(value, from, to);
+  return {bytes, bytes > 0 ? options.latencyBytes : 0}; // (R3)
 }
 
 double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
@@ -445,9 +472,9 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
   auto [price, isNew] = reshards.try_emplace(key, kForbidden); // (R2)
   if (isNew && (partialValues ||
                 canReshard(layouts[from].sharding, layouts[to].sharding))) {
-    double bytes = reshardBytesOf(value, from, to);
-    double each = bytes > 0 ? bytes + options.latencyBytes : 0; // (R3)
-    price->second = problem.values[value].weight * each;        // (R4)
+    SendingPrice each = sendingPrice(value, from, to);
+    price->second =
+        problem.values[value].weight * (each.bytes + each.latency); // (R4)
   }
   bool isSent = price->second > 0 && price->second != kForbidden;
   return isSent ? price->second + computeIfSent(value) : price->second;
@@ -583,34 +610,62 @@ void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
       share *= double(shardSize(factor.size, shards)) / factor.size;
   }
   choice.flops = op.rule.flops * share;
-  choice.compute = choice.flops / flopsPerByte;
   // Addends of a sum that pass through differ from device to device.
   for (const FactorSharding::Pass &pass : choice.sharding.passes)
     devices *= problem.mesh.axes[pass.axis].size;
   choice.repeatFactor = (options.repeatMargin - 1) *
                         repeatedPart(devices, opClass.numHintedDevices());
-  auto bytesOf = [&](unsigned value, const Sharding &sharding) -> double {
-    const Problem::Value &type = problem.values[value];
-    return localBytes(type.shape, type.elementBytes, sharding, problem.mesh);
+  priceWork(op, shardings, choice);
+  choice.reductions = priceExchange(op, choice.sharding);
+  for (double *part : {&choice.compute, &choice.memory, &choice.reductions})
+    *part *= op.weight;
+}
+
+/// What is read or written in the end whatever the choice: ties are broken by
+/// what is written, where that costs nothing else.
+constexpr double kTieBreak = 0.002;
+
+void CostTables::priceWork(const Problem::Op &op, const OpShardings &shardings,
+                           Choice &choice) const {
+  auto bytesOf = [&](auto values, llvm::ArrayRef<Sharding> shards) {
+    double bytes = 0;
+    for (auto [value, sharding] : llvm::zip_equal(values, shards)) {
+      const Problem::Value &type = problem.values[value];
+      bytes +=
+          localBytes(type.shape, type.elementBytes, sharding, problem.mesh);
+    }
+    return bytes;
   };
   // A loop that makes a row a trip does not make all rows in each.
-  double written = 0;
-  if (std::optional<unsigned> operand = op.rule.written)
-    written = bytesOf(op.operands[*operand], shardings.operands[*operand]);
-  else
-    for (auto [value, sharding] :
-         llvm::zip_equal(op.results, shardings.results))
-      written += bytesOf(value, sharding);
+  double written = op.rule.written
+                       ? bytesOf(llvm::ArrayRef(op.operands[*op.rule.written]),
+                                 shardings.operands[*op.rule.written])
+                       : bytesOf(llvm::ArrayRef(op.results), shardings.results);
+  choice.pricedFlops = choice.flops;
   choice.memory = options.memoryWeight * written;
+  if (times) {
+    double read = bytesOf(llvm::ArrayRef(op.operands), shardings.operands);
+    std::optional<double> product = times->product(
+        op, choice.sharding, meshes[op.deviceOrder], read + written);
+    if (product)
+      choice.pricedFlops = *product * options.flopsPerByte;
+    // A product's time has its memory's; and what sums over nothing is part of
+    // the kernel that reads it.
+    if (product || op.rule.isParallel())
+      choice.memory *= kTieBreak;
+  }
+  choice.compute = choice.pricedFlops / flopsPerByte;
+}
+
+double CostTables::priceExchange(const Problem::Op &op,
+                                 const FactorSharding &choice) const {
   auto sizesOf = [&](llvm::ArrayRef<unsigned> values) {
     return llvm::map_to_vector(values, [&](unsigned value) -> TensorSize {
       const Problem::Value &type = problem.values[value];
       return {type.shape, type.elementBytes};
     });
   };
-  choice.reductions =
-      exchangedBytes(op.rule, choice.sharding, sizesOf(op.operands),
-                     sizesOf(op.results), problem.mesh);
-  for (double *part : {&choice.compute, &choice.memory, &choice.reductions})
-    *part *= op.weight;
+  double bytes = exchangedBytes(op.rule, choice, sizesOf(op.operands),
+                                sizesOf(op.results), problem.mesh);
+  return times ? times->exchange(choice, meshes[op.deviceOrder], bytes) : bytes;
 }

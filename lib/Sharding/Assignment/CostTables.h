@@ -8,6 +8,7 @@
 #ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_COSTTABLES_H
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_COSTTABLES_H
 
+#include "TimePrices.h"
 #include "shoal/Sharding/Propagation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -48,6 +49,8 @@ struct Choice {
   double compute = 0, memory = 0, reductions = 0;
   /// Operations of one device.
   double flops = 0;
+  /// As many as take as long, at the rate that flopsPerByte stands for.
+  double pricedFlops = 0;
   /// By what the work that is repeated makes compute and memory dearer.
   double repeatFactor = 0;
 
@@ -141,13 +144,18 @@ public:
   const Layout &layout(LayoutId id) const { return layouts[id]; }
   int location(LayoutId id, AxisId axis) const { return locations[id][axis]; }
 
-  /// Price of turning one layout of `value` into another: bytes, latency and
-  /// computeIfSent.
+  /// Price of turning one layout of `value` into another: bytes and latency, or
+  /// time, and computeIfSent.
   double reshard(unsigned value, LayoutId from, LayoutId to);
   /// What Value::flopsIfSent costs.
   double computeIfSent(unsigned value) const;
   /// The bytes alone.
   double reshardBytesOf(unsigned value, LayoutId from, LayoutId to) const;
+  /// What the bytes cost, and what starting to send costs, of one run.
+  struct SendingPrice {
+    double bytes = 0, latency = 0;
+  };
+  SendingPrice sendingPrice(unsigned value, LayoutId from, LayoutId to) const;
 
 private:
   std::unique_ptr<Choice> resolve(OpClass &opClass, ChoiceIndex index);
@@ -155,6 +163,18 @@ private:
                                          const FactorSharding &choice) const;
   void price(const OpClass &opClass, const OpShardings &shardings,
              Choice &choice) const;
+  void priceWork(const AssignmentProblem::Op &op, const OpShardings &shardings,
+                 Choice &choice) const;
+  double priceExchange(const AssignmentProblem::Op &op,
+                       const FactorSharding &choice) const;
+  /// A reshard of a value with a dimension for the manual axes around it.
+  struct WholeReshard {
+    llvm::SmallVector<int64_t> shape;
+    Sharding source, target;
+    const Mesh *mesh, *targetMesh;
+  };
+  WholeReshard withManualDims(unsigned value, LayoutId from, LayoutId to) const;
+  double timeOfReshard(unsigned value, LayoutId from, LayoutId to) const;
   void addValueType(unsigned value, std::string &key) const;
   void findKinds();
 
@@ -162,6 +182,8 @@ private:
   /// Whether values that are split may become addends.
   bool partialValues;
   double flopsPerByte;
+  /// Where prices are times.
+  std::optional<TimePrices> times;
   /// By device order.
   std::vector<Mesh> meshes;
   std::vector<std::unique_ptr<OpClass>> classes;

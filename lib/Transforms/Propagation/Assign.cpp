@@ -10,6 +10,7 @@
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+#include "shoal/Machine/ClusterFile.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Propagation/Passes.h"
 #include "llvm/Support/DebugLog.h"
@@ -194,7 +195,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
   void runOnOperation() override {
     markAnalysesPreserved<MeshAnalysis>();
     const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
-    if (!mesh)
+    if (!mesh || failed(readMachine(*mesh)))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (isGlobalProgram(function) && failed(assign(function, *mesh)))
@@ -257,6 +258,34 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     return Solution{std::move(*extracted), std::move(assignment)};
   }
 
+  LogicalResult readMachine(const Mesh &mesh) {
+    if (machineFile.empty())
+      return success();
+    support::Result<Cluster> read = readCluster(machineFile);
+    if (!read)
+      return getOperation().emitError() << "machine: " << read.error().message;
+    cluster = std::move(*read);
+    if (mesh.numDevices() > cluster->devices())
+      return getOperation().emitError()
+             << "machine: \"" << cluster->name << "\" has "
+             << cluster->devices() << " devices, but mesh \"" << mesh.name
+             << "\" " << mesh.numDevices();
+    return success();
+  }
+
+  /// Prices in nanoseconds. Work that is repeated is what it takes.
+  static void priceInTime(const Cluster &cluster, AssignmentOptions &options) {
+    const Chip &chip = cluster.chip;
+    options.cluster = &cluster;
+    // A chip for which no rate is known is bound by its memory.
+    constexpr double kFree = 1e30;
+    options.flopsPerByte =
+        chip.elementwiseFlops > 0 ? chip.elementwiseFlops * 1e-9 : kFree;
+    options.memoryWeight = 1e9 / (chip.memoryBandwidth * chip.memoryEfficiency);
+    options.repeatMargin = 1;
+    options.latencyBytes = 0;
+  }
+
   /// Operations that take as long as sending a byte.
   double balance() const {
     return flopsPerByte > 0 ? flopsPerByte
@@ -284,8 +313,13 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     options.secondStart = secondStart;
     options.thirdStart = thirdStart;
     options.fourthStart = fourthStart;
+    if (cluster)
+      priceInTime(*cluster, options);
     return options;
   }
+
+  /// That of the machine file.
+  std::optional<Cluster> cluster;
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Extract.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
@@ -418,6 +419,12 @@ LogicalResult Extractor::addBoundary(const Boundary &boundary,
   return success();
 }
 
+static std::string nameOfElements(Value value) {
+  std::string name;
+  llvm::raw_string_ostream(name) << getElementTypeOrSelf(value.getType());
+  return name;
+}
+
 LogicalResult Extractor::addOp(Operation *operation) {
   auto interface = dyn_cast<FactorRuleOpInterface>(operation);
   if (!interface) {
@@ -438,6 +445,8 @@ LogicalResult Extractor::addOp(Operation *operation) {
   op.weight = weight;
   op.manualAxes = manualAxes;
   op.deviceOrder = deviceOrder;
+  if (operation->getNumOperands() > 0)
+    op.elementType = nameOfElements(operation->getOperand(0));
   ProblemOp origin{operation, 0, false, {}};
   for (OpOperand &operand : operation->getOpOperands()) {
     op.operands.push_back(ids.at(operand.get()));

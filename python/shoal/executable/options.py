@@ -39,6 +39,8 @@ class CompileOptions:
     flops_per_byte: operations that take a device as long as sending one byte, by
       which shardings are chosen; 0 for the target's, with its latency of a
       collective (default: 0).
+    machine: shardings are chosen by the seconds of a step on the cluster of this machine
+      file; empty for bytes, by the target's own balance.
     repeat_margin: how many times work counts that devices repeat although
       annotations split an operand of it over them; 1 for once, like any other
       (default: 100).
@@ -81,6 +83,7 @@ class CompileOptions:
     dense_one_hots: bool = False
     one_hot_gain: float | None = None
     flops_per_byte: float = 0
+    machine: str = ""
     repeat_margin: float | None = None
     warn_repeated_work: float | None = None
     max_repeated_work: float = 0

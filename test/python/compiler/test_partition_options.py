@@ -73,6 +73,7 @@ def test_fields_reach_the_compiler():
         "dense_one_hots": True,
         "one_hot_gain": 3.5,
         "flops_per_byte": 4.5,
+        "machine": "box.toml",
         "repeat_margin": 5.5,
         "warn_repeated_work": 6.5,
         "max_repeated_work": 7.5,

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from paths import PATHS
+from paths import PATHS, ROOT
 
 import shoal
 from shoal._native import clear_cache, find_cache_directory
@@ -96,6 +96,14 @@ def test_what_is_another_program(cache, change):
     shoal.compile_text(PROGRAM)
     assert not is_from_cache(shoal.compile_text(PROGRAM, **change))
     assert is_from_cache(shoal.compile_text(PROGRAM, **change))
+
+
+def test_a_machine_file_counts(cache, tmp_path):
+    machine, text = tmp_path / "machine.toml", (ROOT / "machines/box.toml").read_text()
+    for size in (2, 4):
+        machine.write_text(text.replace("size = 2", f"size = {size}"))
+        assert not is_from_cache(shoal.compile_text(PROGRAM, machine=str(machine)))
+        assert is_from_cache(shoal.compile_text(PROGRAM, machine=str(machine)))
 
 
 def test_linker_and_linked_files_count(cache, tmp_path, monkeypatch):

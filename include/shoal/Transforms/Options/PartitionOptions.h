@@ -29,6 +29,7 @@ struct PartitionOptions {
   /// takes to be moved by an index, on a CPU core.
   double oneHotGain = 32;
   double flopsPerByte = 0;
+  std::string machineFile;
   /// What tiny programs save by repeating their work, so that all that sends
   /// is their inputs, is less.
   double repeatMargin = 100;

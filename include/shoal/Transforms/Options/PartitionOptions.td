@@ -56,6 +56,10 @@ def FlopsPerByte : PartitionOption<"flopsPerByte", "double",
     "Operations that take a device as long as sending one byte, by which "
     "shardings are chosen; 0 for the target's, with its latency of a "
     "collective">;
+def MachineFile : PartitionOption<"machineFile", "std::string",
+    "machine", "machine.toml",
+    "Shardings are chosen by the seconds of a step on the cluster of this "
+    "machine file; empty for bytes, by the target's own balance">;
 def RepeatMargin : PartitionOption<"repeatMargin", "double",
     "repeat-margin", "times",
     "How many times work counts that devices repeat although annotations split "

@@ -74,6 +74,12 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     moved then, of all rows that are read by place on each device. The function's
     attribute `shoal.global_einsum_flops` says what is left of products.
 
+    With `machine-file` costs are seconds on the cluster of that file
+    (docs/guide/Machines.md): of each collective by the levels that its groups
+    lie on, of products by the sizes that a device has of them, of all else by
+    its operations and what it writes. Nothing is taken to run beside anything
+    else.
+
     Where all devices together compute more than `warn-repeated-work` times the
     operations of an even split, a warning at the op that repeats most says how
     much, with notes at the next ones; beyond `max-repeated-work` it is an error.
@@ -100,6 +106,7 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
              clEnumValN(::shoal::MachineKind::CPU, "cpu", "A core of a CPU"),
              clEnumValN(::shoal::MachineKind::GPU, "gpu", "A GPU"))}]>,
     PassOptionOf<FlopsPerByte>,
+    PassOptionOf<MachineFile, "machine-file">,
     PassOptionOf<RepeatMargin>,
     PassOptionOf<WarnRepeatedWork>,
     PassOptionOf<MaxRepeatedWork>,
