@@ -34,7 +34,11 @@ def compile_for(devices: Devices, source: Source, options: Mapping[str, Any]) ->
     Raises CompileError, in a job on every rank.
     """
     if not isinstance(devices, Job):
-        return _compile(source, options, links_program=False)
+        try:
+            return _compile(source, options, links_program=False)
+        except ShoalError as error:
+            # Frames within the compiler say nothing of the program.
+            raise error.with_traceback(None)
     made, sent = None, None
     if devices.rank == 0:
         try:

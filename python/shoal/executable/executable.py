@@ -287,7 +287,8 @@ class Executable(Program):
         return from_bytes, (self.to_bytes(),)
 
     def _repr_html_(self) -> str:
-        return html_of(self)
+        title = f"{self.name} on {self.devices} devices"
+        return html_of(title, {"input": self.inputs, "output": self.outputs}, self.stats)
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))

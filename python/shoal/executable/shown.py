@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from shoal.executable.executable import Executable
+from typing import Any
 
 Row = tuple[str, str]
 
@@ -70,15 +67,14 @@ class Page(str):
         return f'<iframe srcdoc="{html.escape(self)}" width="100%" height="700" style="border: 0"></iframe>'
 
 
-def html_of(executable: Executable) -> str:
-    """A program's inputs, outputs and numbers."""
+def html_of(title: str, tensors: Mapping[str, Sequence[Any]], stats: Stats) -> str:
+    """A program's inputs, outputs, by what they are, and its numbers."""
     rows = [
         (f"{kind} {tensor.name}", f"{tensor.dtype}{list(tensor.shape)}, on a device {list(tensor.local_shape)}")
-        for kind, tensors in (("input", executable.inputs), ("output", executable.outputs))
-        for tensor in tensors
+        for kind, listed in tensors.items()
+        for tensor in listed
     ]
-    title = html.escape(f"{executable.name} on {executable.devices} devices")
-    return f"<b>{title}</b>{_table(rows)}{executable.stats._repr_html_()}"
+    return f"<b>{html.escape(title)}</b>{_table(rows)}{stats._repr_html_()}"
 
 
 def _table(rows: Sequence[Row]) -> str:

@@ -72,21 +72,17 @@ def moe(
 ) -> MoeOutput:
     """A Mixture-of-Experts layer of tokens x [B, S, M], B sequences, or [S, M].
 
-    params, bias, key, mask and token_ids [B, S]: see `route`, `apply_experts` and `beside`.
-    expert, router: functions of the user's own, see `apply_experts` and `route`.
+    params, bias, key, mask and token_ids [B, S], and functions expert and router of the user's own: see `route`,
+    `apply_experts` and `beside`.
     mask: tokens where it is false are taken as zeros everywhere in the layer, so y there is what is beside the
     experts makes of zeros, and nothing that stands there, NaN neither, reaches a loss or a gradient.
-    Groups of `moe_group_size` tokens, or one of all, have a capacity each; they are those of the
-    whole x, so the result does not depend on the layout.
+    Groups of `moe_group_size` tokens, or one of all, have a capacity each, whatever the layout.
     TraceError where the size of groups does not divide the number of tokens, or shapes are not those of x and config.
     """
-    if router is not None:
-        config = config.replace(router=router)
+    config = config if router is None else config.replace(router=router)
     whole = as_value(x)
     *outer, model = whole.shape
-    count = math.prod(outer)
-    size = config.moe_group_size or count
-    check(size and count % size == 0, f"moe: {count} tokens of {list(whole.shape)} in groups of {size}")
+    size = _size_of_groups(whole, config)
     check_params(params, config, model, expert is not None)
 
     def grouped(value: Value | None, *rest: int) -> Value | None:
@@ -96,8 +92,8 @@ def moe(
     if real is not None:
         whole = of_valid(whole, real.reshape(*outer))
     tokens, ids, valid = grouped(whole, model), grouped(ids), grouped(real)
-    routing = route(tokens, params, config, bias=bias, key=key, mask=valid, token_ids=ids, training=training)
-    routing = limit(routing, config, key)
+    chosen = route(tokens, params, config, bias=bias, key=key, mask=valid, token_ids=ids, training=training)
+    routing = limit(chosen, config, key)
     buffers = dispatch(tokens, routing, config, layout)
     meanwhile = beside(whole, params, config)  # rows are under way
     buffers = apply_experts(buffers, as_used(params, layout), config, expert)
@@ -105,6 +101,14 @@ def moe(
     y = meanwhile.join(y.reshape(*whole.shape))
     losses = balance_losses(routing, config, math.prod(outer[:-1]))
     return MoeOutput(y, losses, _counted(routing, buffers, config))
+
+
+def _size_of_groups(tokens: Value, config: MoeConfig) -> int:
+    """Tokens of each group, of those of [..., M]."""
+    count = math.prod(tokens.shape[:-1])
+    size = config.moe_group_size or count
+    check(size and count % size == 0, f"moe: {count} tokens of {list(tokens.shape)} in groups of {size}")
+    return size
 
 
 def _of_tokens(what: str, given: ArrayLike | None, outer: list[int]) -> Value | None:

@@ -101,12 +101,8 @@ def route(
     k: in place of the configuration's, at most E.
     function: in place of the configuration's `router`.
     """
-    tokens = as_value(x)
+    tokens, config = as_value(x), _as_asked(config, function, k)
     check(tokens.ndim == 3, f"route: expected tokens [G, S, M], got {list(tokens.shape)}")
-    if function is not None:
-        config = config.replace(router=function)
-    if k is not None:
-        config = config.replace(moe_router_topk=min(k, config.num_experts))
     kind = {"fp32": "float32", "fp64": "float64"}.get(config.moe_router_dtype, "float32")
     _check_tokens(tokens, config)
     tokens, valid = _real(tokens, mask, kind)
@@ -124,6 +120,13 @@ def route(
     if config.router_type == "expert_choice":
         return _expert_choice(logits, valid, config)
     return _top_k(logits, valid, config, None if bias is None else as_value(bias), key)
+
+
+def _as_asked(config: MoeConfig, function: Router | None, k: int | None) -> MoeConfig:
+    """The configuration with what is given in place of its own."""
+    if function is not None:
+        config = config.replace(router=function)
+    return config if k is None else config.replace(moe_router_topk=min(k, config.num_experts))
 
 
 def _key_of(config: MoeConfig, key: ArrayLike | None, is_training: bool) -> ArrayLike | None:

@@ -317,7 +317,7 @@ def test_fields_beside_a_file_that_are_wrong(tmp_path):
          "moe_expert_rank_capacity_facto= is no field; nearest is moe_expert_rank_capacity_factor"),
         ({"num_hidden_layers": "x"}, shoal.InputError, "num_hidden_layers 'x' of mixtral: expected an integer"),
         ({"moe_expert_rank_capacity_factor": -1}, shoal.TraceError, "moe_expert_rank_capacity_factor=-1 is not a positive"),
-        ({"layout": {"ep": 2}}, shoal.TraceTypeError, "from_config: layout: expected a Layout, got dict"),
+        ({"layout": {"ep": 2}}, shoal.InputError, "from_config: layout: expected a shoal.moe.Layout, got {'ep': 2}"),
     ]  # fmt: skip
     for fields, kind, message in cases:
         with pytest.raises(kind, match=message):
@@ -394,7 +394,7 @@ def test_published_models_by_name():
     for name in OWN:
         model = from_config(name)
         assert model.config == from_config(files[name]).config, name
-        assert model.published is not OWN[name] and model.published == OWN[name]
+        assert model.published.file is not OWN[name] and model.published.file == OWN[name]
 
 
 @pytest.mark.parametrize("given, message", [

@@ -26,5 +26,4 @@ def test_the_frontend_has_every_family():
 
 
 def test_importers_of_jaxs_ops_are_by_family():
-    assert modules_in("jax/ops") <= families()
-    assert families() - modules_in("jax/ops") == {"nn"}  # StableHLO has no such ops
+    assert modules_in("jax/ops") == families()

@@ -72,7 +72,7 @@ def test_signals_save_and_end(tmp_path, number):
         process.stdout.readline()
     process.send_signal(number)
     done = 3 + process.communicate(timeout=30)[0].count("step")
-    assert process.returncode == 0
+    assert process.returncode == 128 + number
     assert checkpoints.Series(tmp_path).steps()[-1] == done
 
 

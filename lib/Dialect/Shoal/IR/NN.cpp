@@ -146,19 +146,12 @@ SmallVector<Value> ReluOp::decompose(OpBuilder &builder) {
   return {arith::MaximumFOp::create(b, getInput(), b.splat(getType(), 0.0))};
 }
 
-// By exp(-|x|), which is 1 at most: exp(-x) has no number where x is far below
-// 0, and in the gradient it is a factor beside 0. The choice is one of sides,
-// so that at 0 all terms of the gradient are of the same one.
+// Far below 0 the exponential is infinite, and the quotient 0.
 SmallVector<Value> SiluOp::decompose(OpBuilder &builder) {
   TensorBuilder b(builder, *this);
   Value x = b.widen(getInput());
-  Value isNegative =
-      b.compare(arith::CmpFPredicate::OLT, x, b.splat(x.getType(), 0.0));
-  Value power = math::ExpOp::create(
-      b, b.select(isNegative, x, arith::NegFOp::create(b, x)));
-  Value part = b.select(isNegative, b.mul(x, power), x);
-  return {
-      b.convert(b.div(part, b.shift(power, 1.0)), getType().getElementType())};
+  Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+  return {b.convert(b.div(x, b.shift(exp, 1.0)), getType().getElementType())};
 }
 
 static constexpr double kSqrtHalf = 1.0 / llvm::numbers::sqrt2;

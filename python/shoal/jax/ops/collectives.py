@@ -17,7 +17,7 @@ from shoal.jax.manual import Frame, Shift, has_move, shifts_of
 from shoal.jax.ops.manual import axes_attribute
 from shoal.jax.reducers import AS_LOGIC, KINDS, SUMS
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import OfComplex, imports
+from shoal.jax.registry import OfComplex, imports, refuses
 from shoal.jax.types import is_bool, is_float, is_unsigned
 from shoal.mesh import Axis
 
@@ -322,3 +322,10 @@ def _is_one_of(importer: Importer, index: Value, numbers: Sequence[int]) -> Valu
     attributes = {"sizes": i64s([1])}
     flag = importer.emit("shoal.dynamic_slice", [flags, place], TensorType((1,), "i1"), attributes)
     return importer.emit("shoal.reshape", flag, TensorType((), "i1"))[0]
+
+
+refuses(
+    "stablehlo.async_start",
+    "stablehlo.async_done",
+    reason="what starts apart from where it ends; the compiler overlaps collectives by itself",
+)

@@ -15,7 +15,7 @@ from shoal.jax.attributes import integer, string
 from shoal.jax.importer import Importer
 from shoal.jax.ops.manual import manual_call
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import OfComplex, imports
+from shoal.jax.registry import OfComplex, imports, refuses
 
 
 def _body(importer: Importer, callee: str) -> ir.Block:
@@ -87,3 +87,6 @@ def tuple_(importer: Importer, op: ir.Operation) -> list[Any]:
 def get_tuple_element(importer: Importer, op: ir.Operation) -> Any:
     element = importer.operands(op)[0][integer(op, "index")]
     return [element]
+
+
+refuses("chlo.scan", reason="a scan as one op; stablehlo.while says the same")

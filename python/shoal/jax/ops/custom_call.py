@@ -11,7 +11,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
-from shoal.jax import lapack, triangles
+from shoal.jax import custom_partitioning, lapack, triangles
 from shoal.jax.attributes import STOP_GRADIENT, case, flag, required
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
@@ -19,6 +19,8 @@ from shoal.jax.registry import OfComplex, imports
 
 _CALL = "stablehlo.custom_call @"
 _DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
+
+imports(f"{_CALL}CustomSPMDPartitioning")(custom_partitioning.partitioned)
 
 
 @imports(

@@ -20,7 +20,7 @@ from shoal.jax.known import known_splat
 from shoal.jax.literals import spelled
 from shoal.jax.precision import reduced
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import OfComplex, imports, op_name
+from shoal.jax.registry import OfComplex, imports, op_name, refuses
 from shoal.jax.types import ScalarType, bits, is_bool, is_float, is_unsigned, with_shape
 
 # The same for all kinds of elements that StableHLO allows.
@@ -378,3 +378,10 @@ def reduce_precision(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     bits_kept = integer(op, "exponent_bits"), integer(op, "mantissa_bits")
     return reduced(importer.arith, value, *bits_kept)
+
+
+refuses(
+    "stablehlo.uniform_quantize",
+    "stablehlo.uniform_dequantize",
+    reason="quantised types; scales are arrays, and their products convert",
+)

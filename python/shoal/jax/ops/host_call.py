@@ -14,7 +14,7 @@ from shoal.jax.attributes import required, string
 from shoal.jax.callbacks import Callback
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports
+from shoal.jax.registry import imports, refuses
 from shoal.jax.types import is_token, is_unsigned
 
 _CALL = "stablehlo.custom_call @"
@@ -77,3 +77,12 @@ def _call(
 def token(_importer: Importer, _op: ir.Operation) -> list[Value]:
     """Tokens order effects, which stand in order anyway."""
     return []
+
+
+refuses(
+    "stablehlo.send",
+    "stablehlo.recv",
+    "stablehlo.infeed",
+    "stablehlo.outfeed",
+    reason="a program takes its arrays as arguments and gives them as results",
+)

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""rng_bit_generator: the bits and the state that XLA computes.
+"""rng, and rng_bit_generator: the bits and the state that XLA computes.
 
 JAX's `rbg` keys use it; its threefry keys are ordinary arithmetic.
 """
@@ -14,11 +14,14 @@ from jaxlib.mlir import ir
 from shoal.ir import TensorType, Value, i64s
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import case
+from shoal.jax.draws import rng
 from shoal.jax.generators import Words, numbers, philox, threefry
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
 from shoal.jax.registry import imports
 from shoal.jax.types import bits
+
+imports("stablehlo.rng")(rng)
 
 
 @imports("stablehlo.rng_bit_generator")

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from shoal.ir import Value, i64s
 from shoal.jax.attributes import integer, integers
 from shoal.jax.importer import Importer
-from shoal.jax.registry import OfComplex, imports
+from shoal.jax.registry import OfComplex, imports, refuses
 
 
 @imports("stablehlo.iota")
@@ -89,3 +89,16 @@ def get_dimension_size(importer: Importer, op: ir.Operation) -> Value:
     """Shapes are static."""
     size = op.operands[0].type.shape[integer(op, "dimension")]
     return importer.arith.constant(importer.type(op.results[0]), size)
+
+
+refuses(
+    "stablehlo.dynamic_broadcast_in_dim",
+    "stablehlo.dynamic_conv",
+    "stablehlo.dynamic_gather",
+    "stablehlo.dynamic_iota",
+    "stablehlo.dynamic_pad",
+    "stablehlo.dynamic_reshape",
+    "stablehlo.real_dynamic_slice",
+    "stablehlo.set_dimension_size",
+    reason="a size that the program does not say; shapes are static",
+)

@@ -20,7 +20,6 @@ from shoal.jax.attributes import case
 from shoal.jax.generators import Words, numbers, threefry
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports
 from shoal.jax.types import (
     MANTISSA_BITS,
     bits,
@@ -33,7 +32,6 @@ _KEY = 0x5EED
 _I64 = TensorType((), "i64")
 
 
-@imports("stablehlo.rng")
 def rng(importer: Importer, op: ir.Operation) -> Value:
     """Uniform in [a, b), of integers, too, or normal with mean a and deviation b."""
     if importer.in_combiner:

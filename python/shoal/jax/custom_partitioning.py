@@ -22,10 +22,8 @@ from shoal.ir import Value
 from shoal.jax.attributes import string
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports
 
 
-@imports("stablehlo.custom_call @CustomSPMDPartitioning")
 def partitioned(importer: Importer, op: ir.Operation) -> list[Value]:
     key = string(op, "backend_config")
     info = custom_partitioning._sharding_callbacks.get(key.encode())
