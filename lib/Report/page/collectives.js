@@ -11,7 +11,7 @@ const collectiveColumns = [
   { title: "Axes", key: "axes", cell: showAxes, className: "stack" },
   ...(report.collectives.some((c) => c.layer) ? [{ title: "Layer", key: "layer", cell: (c) => c.layer || "–" }] : []),
   { title: "Sent by a device", key: "total", cell: showSent, className: "number sent" },
-  ...(report.simulated ? [{ title: "Simulated", key: "seconds", cell: showTime, className: "number" }] : []),
+  ...(report.simulated ? [{ title: "Simulated", key: "seconds", cell: showTime, className: "number stack" }] : []),
   { title: "Why", key: "reason", cell: showReason, className: "why" },
   { title: sourceTitle(), key: "op", cell: (c) => showSource(opOf(c)), className: "source-cell" },
 ];

@@ -64,7 +64,9 @@ function mainFigures() {
 function simulatedFigures() {
   const { simulated } = report;
   if (!simulated) return [];
-  const exposed = `${formatSeconds(simulated.exposed_seconds)} of exposed communication`;
+  const exposed = simulated.exposed_seconds > 0
+    ? `${formatSeconds(simulated.exposed_seconds)} of exposed communication`
+    : "no exposed communication";
   const mfu = simulated.mfu > 0 ? `, MFU ${(100 * simulated.mfu).toFixed(1)} %` : "";
   return [["A step, simulated", formatSeconds(simulated.step_seconds), `on ${simulated.machine}: ${exposed}${mfu}`]];
 }

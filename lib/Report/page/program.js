@@ -15,7 +15,7 @@ const programColumns = [
   { title: "Global shape", className: "shape-cell", cell: (op) => mainResult(op, showShape) },
   { title: "On a device", className: "shape-cell", cell: (op) => mainResult(op, showLocalShape) },
   { title: "Cost", className: "number cost", cell: showCost },
-  ...(report.simulated ? [{ title: "Simulated", className: "number", cell: showOpTime }] : []),
+  ...(report.simulated ? [{ title: "Simulated", className: "number time", cell: showOpTime }] : []),
   { title: sourceTitle(), className: "source-cell", cell: showSource },
 ];
 
