@@ -175,7 +175,7 @@ namespace {
 
 /// Tasks of one op of the source.
 struct Line {
-  const SimulatedTask *first = nullptr;
+  const SimulatedTask *first = nullptr, *longest = nullptr;
   double seconds = 0;
   int64_t runs = 0;
 };
@@ -187,7 +187,9 @@ static std::vector<Line> dearestLines(const SimulatedStep &step, size_t most) {
   for (const SimulatedTask &each : step.tasks) {
     Line &line = lines[{each.task.place + each.task.layer, kindOf(each.task)}];
     if (!line.first)
-      line.first = &each;
+      line.first = line.longest = &each;
+    if (secondsOf(each) > secondsOf(*line.longest))
+      line.longest = &each;
     line.seconds += secondsOf(each);
     line.runs += each.runs;
   }
@@ -214,7 +216,7 @@ static void printLines(const Forecast &forecast, llvm::raw_ostream &os) {
     os << formatv("{0,12} {1,4} % {2,5}x  {3,-24} {4,-20} {5}\n",
                   timeText(line.seconds), percentOf(line.seconds, step),
                   countText(line.runs), fit(kindOf(task), 24),
-                  fit(boundOf(line.first->price, forecast.cluster), 20),
+                  fit(boundOf(line.longest->price, forecast.cluster), 20),
                   fitPath(place, 25));
   }
 }
