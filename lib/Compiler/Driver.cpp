@@ -189,12 +189,10 @@ static bool makesPage(const DriverOptions &options) {
 }
 
 /// Writes what a reader asked for.
-static LogicalResult writeTexts(MLIRContext &context,
-                                const DriverOptions &options,
-                                const LoweredProgram &program,
-                                llvm::json::Object listing,
-                                ArrayRef<LiveBuffer> largest,
-                                const Forecast *forecast) {
+static LogicalResult
+writeTexts(MLIRContext &context, const DriverOptions &options,
+           const LoweredProgram &program, llvm::json::Object listing,
+           ArrayRef<LiveBuffer> largest, const Forecast *forecast) {
   if (options.emit == Emit::Summary)
     return writeFile(context, options.outputPath, [&](llvm::raw_ostream &os) {
       printSummary(program, largest, forecast, os);
@@ -203,10 +201,9 @@ static LogicalResult writeTexts(MLIRContext &context,
     return success();
   std::string page;
   llvm::raw_string_ostream os(page);
-  writePage(
-      makeReport(program, nameOf(options.target), std::move(listing), largest,
-                 forecast),
-      os);
+  writePage(makeReport(program, nameOf(options.target), std::move(listing),
+                       largest, forecast),
+            os);
   if (options.emit == Emit::Report &&
       failed(writeFile(context, options.outputPath,
                        [&](llvm::raw_ostream &file) { file << page; })))
@@ -254,10 +251,10 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
   if (failed(writeTexts(context, options, *program, std::move(listing), largest,
                         *forecast)))
     return failure();
-  return Compiled{print(toMetadata(program->description, nameOf(options.target),
-                                   program->arenaBytes)),
-                  print(withForecast(toStatistics(*program, largest, seconds),
-                                     *forecast))};
+  return Compiled{
+      print(toMetadata(program->description, nameOf(options.target),
+                       program->arenaBytes)),
+      print(withForecast(toStatistics(*program, largest, seconds), *forecast))};
 }
 
 OwningOpRef<ModuleOp>

@@ -62,10 +62,10 @@ support::Status Simulation::forecastStep(const LoweredProgram &program) {
                            : simulate(step, devices, cluster, given);
   if (!simulated)
     return simulated.error();
-  forecast.emplace(Forecast{
-      std::move(*simulated), cluster, devices, program.peakBytes(),
-      program.description.globalEinsumFlops, given, time,
-      /*hasOneStream=*/options.target == Target::CPU});
+  forecast.emplace(Forecast{std::move(*simulated), cluster, devices,
+                            program.peakBytes(),
+                            program.description.globalEinsumFlops, given, time,
+                            /*hasOneStream=*/options.target == Target::CPU});
   return std::nullopt;
 }
 
@@ -79,9 +79,9 @@ FailureOr<const Forecast *> Simulation::run(MLIRContext &context,
            << "simulate: " << failed->message;
   printForecast(*forecast, streamOf(options));
   if (!options.simulatedTracePath.empty() &&
-      failed(writeFile(
-          context, options.simulatedTracePath,
-          [&](llvm::raw_ostream &os) { writeTrace(*forecast, os); })))
+      failed(
+          writeFile(context, options.simulatedTracePath,
+                    [&](llvm::raw_ostream &os) { writeTrace(*forecast, os); })))
     return failure();
   return &*forecast;
 }

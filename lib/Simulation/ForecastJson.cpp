@@ -15,9 +15,8 @@ static llvm::json::Object toJson(const Totals &totals) {
 static llvm::json::Array listTimes(const Forecast &forecast) {
   llvm::json::Array list;
   for (auto &[number, time] : timesOfCollectives(forecast))
-    list.push_back(llvm::json::Object{{"number", number},
-                                      {"seconds", time.seconds},
-                                      {"bound", time.bound}});
+    list.push_back(llvm::json::Object{
+        {"number", number}, {"seconds", time.seconds}, {"bound", time.bound}});
   return list;
 }
 

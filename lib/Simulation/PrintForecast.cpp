@@ -70,9 +70,10 @@ static void printPart(StringRef what, double seconds, double step,
 static void printImbalance(const Forecast &forecast, llvm::raw_ostream &os) {
   double imbalance = forecast.options.imbalance;
   if (imbalance != 1)
-    os << formatv("  the most loaded device has {0:f2} times the mean of ragged "
-                  "work; balanced {1}\n",
-                  imbalance, timeText(inSeconds(forecast.balancedTime)));
+    os << formatv(
+        "  the most loaded device has {0:f2} times the mean of ragged "
+        "work; balanced {1}\n",
+        imbalance, timeText(inSeconds(forecast.balancedTime)));
 }
 
 static void printMemory(const Forecast &forecast, llvm::raw_ostream &os) {
@@ -101,13 +102,14 @@ static void printBranches(const SimulatedStep &step, llvm::raw_ostream &os) {
   for (const SimulatedBranch &branch : step.branches)
     places.try_emplace(branch.place, &branch);
   for (auto &[place, branch] : places) {
-    auto [least, most] = std::minmax_element(branch->times.begin(),
-                                             branch->times.end());
+    auto [least, most] =
+        std::minmax_element(branch->times.begin(), branch->times.end());
     if (*least < *most)
-      os << formatv("  the branch at {0} counts as its longest: {1}, others from "
-                    "{2}\n",
-                    placeText(place), timeText(inSeconds(*most)),
-                    timeText(inSeconds(*least)));
+      os << formatv(
+          "  the branch at {0} counts as its longest: {1}, others from "
+          "{2}\n",
+          placeText(place), timeText(inSeconds(*most)),
+          timeText(inSeconds(*least)));
   }
 }
 
@@ -119,11 +121,12 @@ static void printPipelines(const SimulatedStep &step, llvm::raw_ostream &os) {
       pipelines.try_emplace({loop.place, loop.trips}, &loop);
   for (auto &[key, loop] : pipelines) {
     int64_t slots = loop->trips - loop->pipelineDevices + 1;
-    os << formatv("  the pipeline at {0}: {1} devices, {2} ticks of {3}, {4} % "
-                  "of them waiting\n",
-                  placeText(loop->place), loop->pipelineDevices, loop->trips,
-                  timeText(inSeconds(loop->end - loop->start) / loop->trips),
-                  std::lround(100 * bubbleShare({loop->pipelineDevices, slots})));
+    os << formatv(
+        "  the pipeline at {0}: {1} devices, {2} ticks of {3}, {4} % "
+        "of them waiting\n",
+        placeText(loop->place), loop->pipelineDevices, loop->trips,
+        timeText(inSeconds(loop->end - loop->start) / loop->trips),
+        std::lround(100 * bubbleShare({loop->pipelineDevices, slots})));
   }
 }
 

@@ -220,6 +220,6 @@ Result<PipelineTime> shoal::timePipeline(Schedule schedule, PipelineShape shape,
 
 double shoal::bubbleShare(PipelineShape shape) {
   int64_t waits = shape.devices - 1;
-  return waits / static_cast<double>(shape.microbatches * shape.virtualStages +
-                                     waits);
+  return waits /
+         static_cast<double>(shape.microbatches * shape.virtualStages + waits);
 }

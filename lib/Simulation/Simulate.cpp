@@ -24,12 +24,13 @@ struct Clocks {
   Picoseconds end() const { return std::max({host, compute, link}); }
 };
 
-/// Whether this is what the devices of a pipeline hand on: along axes whose role
-/// is `pp`, alone or beside others (`pp, x`).
+/// Whether this is what the devices of a pipeline hand on: along axes whose
+/// role is `pp`, alone or beside others (`pp, x`).
 bool isHandedOn(const CollectiveWork &work) {
   llvm::SmallVector<llvm::StringRef> roles;
   llvm::StringRef(work.roles).split(roles, ", ");
-  return work.kind == CollectiveKind::Permute && llvm::is_contained(roles, "pp");
+  return work.kind == CollectiveKind::Permute &&
+         llvm::is_contained(roles, "pp");
 }
 
 /// 1 of a loop that is no pipeline's.
@@ -105,9 +106,9 @@ private:
   Status add(const std::shared_ptr<Loop> &loop) {
     Picoseconds begin = state.clocks.end();
     size_t number = result.loops.size();
-    result.loops.push_back(
-        {loop->place, loop->trips, loop->isKnown, begin, begin,
-         countPipelineDevices(*loop), loop->isOfGradient});
+    result.loops.push_back({loop->place, loop->trips, loop->isKnown, begin,
+                            begin, countPipelineDevices(*loop),
+                            loop->isOfGradient});
     if (loop->trips == 0)
       return std::nullopt;
     state.clocks = {begin, begin, begin};
@@ -181,7 +182,8 @@ private:
     bool isBeside = work.isAsync && cluster.chip.overlaps;
     task.stream = isBeside ? Stream::Link : Stream::Compute;
     task.launched = launch(std::max(state.clocks.compute, state.clocks.link));
-    task.start = std::max({state.clocks.compute, state.clocks.host, state.clocks.link});
+    task.start =
+        std::max({state.clocks.compute, state.clocks.host, state.clocks.link});
     task.end = state.clocks.link = task.start + task.price.time;
     if (isBeside) {
       state.ends[work.number] = state.clocks.link;
@@ -202,7 +204,8 @@ private:
   Picoseconds launch(Picoseconds ready) {
     Picoseconds begin = state.clocks.host;
     state.clocks.host += std::llround(cluster.chip.launch * 1e12);
-    result.waiting += runs * std::max<Picoseconds>(0, state.clocks.host - ready);
+    result.waiting +=
+        runs * std::max<Picoseconds>(0, state.clocks.host - ready);
     return begin;
   }
 

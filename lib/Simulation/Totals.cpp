@@ -71,15 +71,14 @@ Totals shoal::sumByBound(const Forecast &forecast) {
 }
 
 Totals shoal::sumByAxes(const Forecast &forecast) {
-  return sumBy(forecast,
-               [](const SimulatedTask &each) -> std::optional<std::string> {
-                 auto *work = std::get_if<CollectiveWork>(&each.task.work);
-                 if (!work)
-                   return std::nullopt;
-                 return work->roles.empty()
-                            ? work->axesText
-                            : work->axesText + ", " + work->roles;
-               });
+  return sumBy(
+      forecast, [](const SimulatedTask &each) -> std::optional<std::string> {
+        auto *work = std::get_if<CollectiveWork>(&each.task.work);
+        if (!work)
+          return std::nullopt;
+        return work->roles.empty() ? work->axesText
+                                   : work->axesText + ", " + work->roles;
+      });
 }
 
 /// The outermost level of which a group has several members; its groups were
@@ -89,7 +88,8 @@ static std::optional<std::string> levelOf(const CollectiveWork &work,
   GroupCounts counts =
       work.groups.empty()
           ? countMembers(cluster, work.axes)
-          : *countListedMembers(cluster, llvm::ArrayRef(work.groups).take_front());
+          : *countListedMembers(cluster,
+                                llvm::ArrayRef(work.groups).take_front());
   for (size_t level = counts.size(); level-- > 0;)
     if (counts[level] > 1)
       return cluster.levels[level].name;

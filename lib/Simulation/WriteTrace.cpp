@@ -53,9 +53,9 @@ public:
   void run() {
     os << "{\"traceEvents\": [\n";
     writeNames();
-    write(makeSlice("step", Lane::Loops, 0, forecast.step.time,
-                    Object{{"simulated", llvm::json::fixUTF8(
-                                             forecast.cluster.name)}}));
+    write(makeSlice(
+        "step", Lane::Loops, 0, forecast.step.time,
+        Object{{"simulated", llvm::json::fixUTF8(forecast.cluster.name)}}));
     for (const SimulatedLoop &loop : forecast.step.loops)
       writeLoop(loop);
     for (const SimulatedLoop &loop : forecast.step.loops)
@@ -72,10 +72,10 @@ private:
   }
 
   void writeNames() {
-    write(makeName("process_name", Lane::Loops,
-                   llvm::formatv("a device of {0}, simulated",
-                                 forecast.cluster.name)
-                       .str()));
+    write(makeName(
+        "process_name", Lane::Loops,
+        llvm::formatv("a device of {0}, simulated", forecast.cluster.name)
+            .str()));
     for (auto [lane, name] : {std::pair(Lane::Loops, "step and loops"),
                               {Lane::Host, "host"},
                               {Lane::Compute, "compute"},
@@ -84,12 +84,12 @@ private:
   }
 
   void writeLoop(const SimulatedLoop &loop) {
-    std::string name =
-        loop.isKnown ? llvm::formatv("loop, {0} trips", loop.trips).str()
-                     : "loop, trips unknown";
+    std::string name = loop.isKnown
+                           ? llvm::formatv("loop, {0} trips", loop.trips).str()
+                           : "loop, trips unknown";
     write(makeSlice(name, Lane::Loops, loop.start, loop.end,
                     Object{{"loc", llvm::json::fixUTF8(loop.place)},
-                     {"trips", loop.trips}}));
+                           {"trips", loop.trips}}));
   }
 
   /// What each device of a pipeline works on: a lane for each, and a slot of a
@@ -101,10 +101,11 @@ private:
     int64_t slots = loop.trips - devices + 1;
     Picoseconds tick = (loop.end - loop.start) / loop.trips;
     for (int64_t device = 0; device < devices; ++device) {
-      auto lane = static_cast<Lane>(static_cast<int64_t>(Lane::Stages) + device);
-      write(makeName("thread_name", lane,
-                     llvm::formatv("stages of pipeline device {0}", device)
-                         .str()));
+      auto lane =
+          static_cast<Lane>(static_cast<int64_t>(Lane::Stages) + device);
+      write(makeName(
+          "thread_name", lane,
+          llvm::formatv("stages of pipeline device {0}", device).str()));
       for (int64_t slot = 0; slot < slots; ++slot) {
         int64_t place = loop.isOfGradient ? devices - 1 - device : device;
         Picoseconds start = loop.start + (place + slot) * tick;
@@ -117,10 +118,9 @@ private:
 
   void writeTask(const SimulatedTask &task) {
     Lane lane = task.stream == Stream::Link ? Lane::Link : Lane::Compute;
-    write(makeSlice(task.task.name, lane, task.start, task.end,
-                    describe(task)));
-    auto launch =
-        static_cast<Picoseconds>(forecast.cluster.chip.launch * 1e12);
+    write(
+        makeSlice(task.task.name, lane, task.start, task.end, describe(task)));
+    auto launch = static_cast<Picoseconds>(forecast.cluster.chip.launch * 1e12);
     if (launch > 0)
       write(makeSlice("launch " + task.task.name, Lane::Host, task.launched,
                       task.launched + launch, {}));

@@ -84,7 +84,8 @@ Price priceProduct(const Chip &chip, llvm::StringRef type, ProductShape shape,
 double peakOf(const Chip &chip, llvm::StringRef type);
 
 /// A kernel of attention, products and softmax in one: its multiplications with
-/// an addition, at the share of the peak that chip.attention says, or its bytes.
+/// an addition, at the share of the peak that chip.attention says, or its
+/// bytes.
 Price priceAttention(const Chip &chip, llvm::StringRef type, double terms,
                      int64_t bytes);
 

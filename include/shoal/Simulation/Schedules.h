@@ -71,9 +71,8 @@ std::vector<std::vector<Slot>> listSlots(Schedule schedule,
 
 /// By going through these orders: each slot begins when the device is free and
 /// what it needs has come.
-support::Result<PipelineTime> timePipeline(Schedule schedule,
-                                           PipelineShape shape,
-                                           const StageTimes &times);
+support::Result<PipelineTime>
+timePipeline(Schedule schedule, PipelineShape shape, const StageTimes &times);
 
 /// The share of a device's time that is waiting where all stages take as long
 /// and sending takes no time: (p - 1) / (m v + p - 1).

@@ -98,8 +98,8 @@ struct PreparedProgram {
       trips;
   /// The collectives by their numbers. Their ops are gone when it is lowered.
   std::vector<std::pair<CollectiveCost, CollectiveWork>> collectives;
-  /// By numbers of ops, which their locations note: of products of rows that are
-  /// not all there the part that is.
+  /// By numbers of ops, which their locations note: of products of rows that
+  /// are not all there the part that is.
   llvm::DenseMap<int64_t, double> filled;
 };
 PreparedProgram prepareStep(mlir::ModuleOp module);

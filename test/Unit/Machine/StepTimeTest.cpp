@@ -308,9 +308,9 @@ TEST(StepTimeTest, TwoStageDispatchSendsARowOnce) {
   // One expert, one unit: the 2-D all_to_all.
   EXPECT_EQ(inStages({1, 1}), priceAllToAll2D(islands, {8, 16}, 0, bytes).time);
   EXPECT_LT(inStages({8, 3.5}), inStages({8, 6}));
-  EXPECT_LT(inStages({8, 3.5}),
-            priceCollective(islands, CollectiveKind::AllToAll, {8, 16}, bytes)
-                .time);
+  EXPECT_LT(
+      inStages({8, 3.5}),
+      priceCollective(islands, CollectiveKind::AllToAll, {8, 16}, bytes).time);
 }
 
 TEST(StepTimeTest, AttentionHasAShareOfItsOwn) {

@@ -148,8 +148,7 @@ message = 3e-7
 // A step with everything
 //===----------------------------------------------------------------------===//
 
-static Task makeTask(int64_t bytes,
-                     decltype(Task::work) work = KernelWork()) {
+static Task makeTask(int64_t bytes, decltype(Task::work) work = KernelWork()) {
   Task task;
   task.name = "op";
   task.bytes = bytes;
@@ -198,7 +197,8 @@ static std::string tell(const Cluster &cluster) {
   return text;
 }
 
-/// Of each key one value at least: `wrap` is a torus's alone, `nvls` a switch's.
+/// Of each key one value at least: `wrap` is a torus's alone, `nvls` a
+/// switch's.
 TEST(MachineKeysTest, EachKeyMovesSomeOutput) {
   Cluster cluster = makeCluster();
   std::string before = tell(cluster);
