@@ -4,6 +4,7 @@
 // Steps made by hand on clusters whose prices are round numbers.
 
 #include "shoal/Simulation/Simulate.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <chrono>
 #include <gtest/gtest.h>
