@@ -189,22 +189,21 @@ static bool makesPage(const DriverOptions &options) {
 }
 
 /// Writes what a reader asked for.
-static LogicalResult writeTexts(MLIRContext &context,
-                                const DriverOptions &options,
-                                const LoweredProgram &program,
-                                llvm::json::Object listing,
-                                ArrayRef<LiveBuffer> largest) {
+static LogicalResult
+writeTexts(MLIRContext &context, const DriverOptions &options,
+           const LoweredProgram &program, llvm::json::Object listing,
+           ArrayRef<LiveBuffer> largest, const Forecast *forecast) {
   if (options.emit == Emit::Summary)
     return writeFile(context, options.outputPath, [&](llvm::raw_ostream &os) {
-      printSummary(program, largest, os);
+      printSummary(program, largest, forecast, os);
     });
   if (!makesPage(options))
     return success();
   std::string page;
   llvm::raw_string_ostream os(page);
-  writePage(
-      makeReport(program, nameOf(options.target), std::move(listing), largest),
-      os);
+  writePage(makeReport(program, nameOf(options.target), std::move(listing),
+                       largest, forecast),
+            os);
   if (options.emit == Emit::Report &&
       failed(writeFile(context, options.outputPath,
                        [&](llvm::raw_ostream &file) { file << page; })))
@@ -220,9 +219,9 @@ static std::string print(const llvm::json::Value &value) {
 
 /// With what was predicted, if anything was.
 static llvm::json::Value withForecast(llvm::json::Value statistics,
-                                      llvm::json::Value forecast) {
-  if (forecast.getAsObject())
-    (*statistics.getAsObject())["predicted"] = std::move(forecast);
+                                      const Forecast *forecast) {
+  if (forecast)
+    (*statistics.getAsObject())["predicted"] = toJson(*forecast);
   return statistics;
 }
 
@@ -233,7 +232,7 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
   MLIRContext &context = *module.getContext();
   llvm::json::Object listing;
   ProgramFacts facts;
-  Simulation simulation(options.machinePath);
+  Simulation simulation(options);
   auto look = [&](ModuleOp prepared) {
     if (makesPage(options))
       listing = listProgram(prepared);
@@ -245,18 +244,17 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
       build(module, options, seconds, look, take);
   if (failed(program))
     return failure();
-  FailureOr<llvm::json::Value> forecast =
-      simulation.run(context, *program, llvm::outs());
+  FailureOr<const Forecast *> forecast = simulation.run(context, *program);
   if (failed(forecast))
     return failure();
   std::vector<LiveBuffer> largest = describeLiveBuffers(facts, *program);
-  if (failed(
-          writeTexts(context, options, *program, std::move(listing), largest)))
+  if (failed(writeTexts(context, options, *program, std::move(listing), largest,
+                        *forecast)))
     return failure();
-  return Compiled{print(toMetadata(program->description, nameOf(options.target),
-                                   program->arenaBytes)),
-                  print(withForecast(toStatistics(*program, largest, seconds),
-                                     std::move(*forecast)))};
+  return Compiled{
+      print(toMetadata(program->description, nameOf(options.target),
+                       program->arenaBytes)),
+      print(withForecast(toStatistics(*program, largest, seconds), *forecast))};
 }
 
 OwningOpRef<ModuleOp>
@@ -283,7 +281,7 @@ compileText(MLIRContext &context,
             writeFile(context, options.outputPath,
                       [&](llvm::raw_ostream &os) { os << *module << '\n'; })))
       return failure();
-    if (options.statsPath.empty())
+    if (options.statsPath.empty() && options.machinePath.empty())
       return Compiled();
   }
   return emit(*module, options, seconds);
@@ -311,7 +309,8 @@ shoal::compile(MLIRContext &context,
                const DriverOptions &given, StageSeconds &seconds) {
   DriverOptions options = given;
   options.checks = withEnvironment(given.checks);
-  if (failed(chooseOptLevel(context, options.files)))
+  if (failed(chooseOptLevel(context, options.files)) ||
+      failed(verifySimulation(options, UnknownLoc::get(&context))))
     return failure();
   CompileCache cache(context, options,
                      *sources->getMemoryBuffer(sources->getMainFileID()));

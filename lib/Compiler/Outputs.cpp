@@ -39,8 +39,11 @@ static LogicalResult verifyFolder(StringRef output, Location loc) {
 
 LogicalResult shoal::verifyOutputs(const DriverOptions &options, Location loc) {
   SmallVector<std::string> inputs{options.inputPath};
+  if (!options.machinePath.empty())
+    inputs.push_back(options.machinePath);
   llvm::append_range(inputs, options.files.linkedFiles);
-  SmallVector<std::string> outputs{options.outputPath, options.statsPath};
+  SmallVector<std::string> outputs{options.outputPath, options.statsPath,
+                                   options.simulatedTracePath};
   for (StringRef output : outputs)
     if (failed(verifyFolder(output, loc)))
       return failure();

@@ -90,19 +90,29 @@ static std::string placeOf(const CollectiveCost &collective) {
   return text;
 }
 
+/// ", 12.50 us in all (simulated, link of rails)".
+static void printTime(const std::map<int64_t, OpTime> &times, int64_t number,
+                      llvm::raw_ostream &os) {
+  if (auto found = times.find(number); found != times.end())
+    os << llvm::formatv(", {0} in all (simulated, {1})",
+                        timeText(found->second.seconds), found->second.bound);
+}
+
 static void printCollectives(llvm::ArrayRef<CollectiveCost> collectives,
+                             const std::map<int64_t, OpTime> &times,
                              llvm::raw_ostream &os) {
   int64_t total = 0;
   for (const CollectiveCost &collective : collectives)
     total += collective.runs * collective.bytes;
   os << llvm::formatv("collectives: {0}, {1:N} bytes sent by a device\n",
                       collectives.size(), total);
-  for (const CollectiveCost &collective : collectives) {
+  for (auto [number, collective] : llvm::enumerate(collectives)) {
     os << llvm::formatv("  {0,-18} {1} in groups of {2}: {3:N} bytes",
                         collective.kind, collective.axes, collective.groupSize,
                         collective.bytes);
     if (collective.runs != 1)
       os << ", " << collective.runs << " times";
+    printTime(times, number, os);
     if (!collective.location.empty())
       os << ", at " << collective.location;
     os << '\n';
@@ -149,13 +159,16 @@ static void printBuffers(const LoweredProgram &program,
 
 void shoal::printSummary(const LoweredProgram &program,
                          llvm::ArrayRef<LiveBuffer> largest,
-                         llvm::raw_ostream &os) {
+                         const Forecast *forecast, llvm::raw_ostream &os) {
   const ProgramDescription &description = program.description;
   os << llvm::formatv("program {0}: {1} devices\n", description.name,
                       description.devices);
   printTensors("input", description.inputs, description.inputs, os);
   printTensors("output", description.outputs, description.inputs, os);
-  printCollectives(description.collectives, os);
+  std::map<int64_t, OpTime> times;
+  if (forecast)
+    times = timesOfCollectives(*forecast);
+  printCollectives(description.collectives, times, os);
   printLines("one-hot einsums", description.oneHots, os);
   printLines("computed again", description.rematerialized, os);
   os << llvm::formatv("arithmetic: {0:N} operations on a device, {1:N} of them "

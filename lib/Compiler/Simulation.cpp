@@ -2,11 +2,39 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Simulation.h"
+#include "Outputs.h"
 #include "mlir/IR/Diagnostics.h"
 #include "shoal/Machine/ClusterFile.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace shoal;
+
+LogicalResult shoal::verifySimulation(const DriverOptions &options,
+                                      Location loc) {
+  double imbalance = options.imbalance;
+  if (!(imbalance >= 1 && std::isfinite(imbalance)))
+    return emitError(loc) << "imbalance: expected a number of at least 1 but "
+                             "got "
+                          << llvm::formatv("{0}", imbalance).str();
+  if (!options.machinePath.empty())
+    return success();
+  if (!options.simulatedTracePath.empty())
+    return emitError(loc) << "simulate-trace: expected the machine, too: "
+                             "--simulate=MACHINE.toml";
+  if (imbalance != 1)
+    return emitError(loc) << "imbalance: expected the machine, too: "
+                             "--simulate=MACHINE.toml";
+  return success();
+}
+
+/// The page goes where nothing else does.
+static llvm::raw_ostream &streamOf(const DriverOptions &options) {
+  bool isText = options.emit == Emit::Spmd || options.emit == Emit::Report;
+  bool isTaken =
+      isText && (options.outputPath.empty() || options.outputPath == "-");
+  return isTaken ? llvm::errs() : llvm::outs();
+}
 
 void Simulation::prepare(ModuleOp module) {
   if (isOn())
@@ -15,25 +43,45 @@ void Simulation::prepare(ModuleOp module) {
 
 void Simulation::take(func::FuncOp main) {
   if (isOn())
-    step = extractStep(main, prepared);
+    step = extractStep(main, prepared, options.target == Target::CUDA);
 }
 
-FailureOr<llvm::json::Value> Simulation::run(MLIRContext &context,
-                                             const LoweredProgram &program,
-                                             llvm::raw_ostream &os) {
-  // Of the command line.
-  Location loc = UnknownLoc::get(&context);
-  if (!isOn())
-    return llvm::json::Value(nullptr);
-  support::Result<Cluster> cluster = readCluster(machinePath);
-  if (!cluster)
-    return emitError(loc) << "simulate: " << cluster.error().message;
+support::Status Simulation::forecastStep(const LoweredProgram &program) {
+  support::Result<Cluster> read = readCluster(options.machinePath);
+  if (!read)
+    return read.error();
+  cluster = std::move(*read);
   int64_t devices = program.description.devices;
-  support::Result<SimulatedStep> simulated = simulate(step, devices, *cluster);
+  SimulationOptions given{options.imbalance};
+  support::Result<SimulatedStep> balanced = simulate(step, devices, cluster);
+  if (!balanced)
+    return balanced.error();
+  Picoseconds time = balanced->time;
+  support::Result<SimulatedStep> simulated =
+      given.imbalance == 1 ? std::move(balanced)
+                           : simulate(step, devices, cluster, given);
   if (!simulated)
-    return emitError(loc) << "simulate: " << simulated.error().message;
-  Forecast forecast{std::move(*simulated), *cluster, devices,
-                    program.peakBytes(), program.description.globalEinsumFlops};
-  printForecast(forecast, os);
-  return llvm::json::Value(toJson(forecast));
+    return simulated.error();
+  forecast.emplace(Forecast{std::move(*simulated), cluster, devices,
+                            program.peakBytes(),
+                            program.description.globalEinsumFlops, given, time,
+                            /*hasOneStream=*/options.target == Target::CPU});
+  return std::nullopt;
+}
+
+FailureOr<const Forecast *> Simulation::run(MLIRContext &context,
+                                            const LoweredProgram &program) {
+  if (!isOn())
+    return static_cast<const Forecast *>(nullptr);
+  if (support::Status failed = forecastStep(program))
+    // Of the command line.
+    return emitError(UnknownLoc::get(&context))
+           << "simulate: " << failed->message;
+  printForecast(*forecast, streamOf(options));
+  if (!options.simulatedTracePath.empty() &&
+      failed(
+          writeFile(context, options.simulatedTracePath,
+                    [&](llvm::raw_ostream &os) { writeTrace(*forecast, os); })))
+    return failure();
+  return &*forecast;
 }

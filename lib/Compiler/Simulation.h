@@ -4,33 +4,39 @@
 #ifndef SHOAL_LIB_COMPILER_SIMULATION_H
 #define SHOAL_LIB_COMPILER_SIMULATION_H
 
+#include "shoal/Compiler/Driver.h"
 #include "shoal/Simulation/Simulate.h"
-#include "shoal/Target/Target.h"
 
 namespace shoal {
 
+/// An error where what is asked of a simulation cannot be.
+mlir::LogicalResult verifySimulation(const DriverOptions &options,
+                                     mlir::Location loc);
+
 /// Takes a program's step on its way through the compiler, where a machine file
-/// is given, and prints a forecast of it.
+/// is given, and forecasts it.
 class Simulation {
 public:
-  explicit Simulation(std::string machinePath)
-      : machinePath(std::move(machinePath)) {}
+  explicit Simulation(const DriverOptions &options) : options(options) {}
 
   void prepare(mlir::ModuleOp module);
   void take(mlir::func::FuncOp main);
 
-  /// What `--stats` has of it; null where nothing is asked for. An error where
-  /// there is no such cluster, or the program has no place on it.
-  mlir::FailureOr<llvm::json::Value> run(mlir::MLIRContext &context,
-                                         const LoweredProgram &program,
-                                         llvm::raw_ostream &os);
+  /// Prints the forecast and writes its trace. Null where nothing is asked for.
+  /// An error where there is no such cluster, or the program has no place on
+  /// it. It lives as long as this does.
+  mlir::FailureOr<const Forecast *> run(mlir::MLIRContext &context,
+                                        const LoweredProgram &program);
 
 private:
-  bool isOn() const { return !machinePath.empty(); }
+  bool isOn() const { return !options.machinePath.empty(); }
+  support::Status forecastStep(const LoweredProgram &program);
 
-  std::string machinePath;
+  const DriverOptions &options;
   PreparedProgram prepared;
   Step step;
+  Cluster cluster;
+  std::optional<Forecast> forecast;
 };
 
 } // namespace shoal

@@ -272,19 +272,63 @@ Price shoal::priceCollective(const Cluster &cluster, CollectiveKind kind,
   llvm_unreachable("no such kind");
 }
 
+/// The group's members within a unit of the level `inner`, or among units.
+static GroupCounts countsWithin(llvm::ArrayRef<int64_t> counts, int inner) {
+  GroupCounts within(counts.size(), 1);
+  llvm::copy(counts.take_front(inner + 1), within.begin());
+  return within;
+}
+
+static GroupCounts countsAmong(llvm::ArrayRef<int64_t> counts, int inner) {
+  GroupCounts among(counts);
+  std::fill_n(among.begin(), inner + 1, 1);
+  return among;
+}
+
+/// Two exchanges one behind the other, of these wholes of bytes, each with a
+/// strided copy, which reads and writes.
+static Price priceTwoExchanges(const Cluster &cluster,
+                               llvm::ArrayRef<int64_t> counts, int inner,
+                               double within, double among) {
+  GroupCounts near = countsWithin(counts, inner);
+  GroupCounts far = countsAmong(counts, inner);
+  Price first = priceOf(exchangeParts({cluster, near}, within));
+  Price second = priceOf(exchangeParts({cluster, far}, among));
+  auto copy = [&](double bytes) {
+    return priceKernel(cluster.chip, std::llround(2 * bytes)).time;
+  };
+  Price &longer = second.time > first.time ? second : first;
+  return {first.time + second.time + copy(within) + copy(among), longer.bound,
+          longer.level};
+}
+
+static double wholeOf(Group group, int64_t bytes) {
+  double size = group.size();
+  return size > 1 ? bytes * size / (size - 1) : 0;
+}
+
 Price shoal::priceAllToAll2D(const Cluster &cluster,
                              llvm::ArrayRef<int64_t> counts, int inner,
                              int64_t bytes) {
-  Group group{cluster, counts};
-  double size = group.size();
-  double whole = size > 1 ? bytes * size / (size - 1) : 0;
-  GroupCounts within(counts), among(counts);
-  for (auto [place, count] : llvm::enumerate(counts))
-    (static_cast<int>(place) <= inner ? among : within)[place] = 1;
-  Price first = priceOf(exchangeParts({cluster, within}, whole));
-  Price second = priceOf(exchangeParts({cluster, among}, whole));
-  // Each is read and written.
-  Price copy = priceKernel(cluster.chip, std::llround(2 * whole));
-  Price &longer = second.time > first.time ? second : first;
-  return {first.time + second.time + 2 * copy.time, longer.bound, longer.level};
+  double whole = wholeOf({cluster, counts}, bytes);
+  return priceTwoExchanges(cluster, counts, inner, whole, whole);
+}
+
+double shoal::expectedUnits(int64_t experts, int64_t units, int64_t chosen,
+                            int64_t reach) {
+  reach = std::clamp<int64_t>(reach, 1, units);
+  int64_t inUnit = experts / units, inReach = inUnit * reach;
+  // That none of the chosen is one unit's: of those left it is not among any.
+  double without = 1;
+  for (int64_t each = 0; each < std::min(chosen, inReach); ++each)
+    without *= std::max<double>(inReach - inUnit - each, 0) / (inReach - each);
+  return reach * (1 - without);
+}
+
+Price shoal::priceTwoStageDispatch(const Cluster &cluster,
+                                   llvm::ArrayRef<int64_t> counts, int inner,
+                                   int64_t bytes, RowCopies copies) {
+  double whole = wholeOf({cluster, counts}, bytes);
+  return priceTwoExchanges(cluster, counts, inner, whole,
+                           whole * copies.units / copies.experts);
 }

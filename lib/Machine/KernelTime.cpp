@@ -7,7 +7,7 @@
 
 using namespace shoal;
 
-static double peakOf(const Chip &chip, llvm::StringRef type) {
+double shoal::peakOf(const Chip &chip, llvm::StringRef type) {
   if (auto found = chip.flops.find(type.str()); found != chip.flops.end())
     return found->second;
   if (auto found = chip.flops.find("f32"); found != chip.flops.end())
@@ -38,11 +38,17 @@ static Price longestOf(const Chip &chip, double flops, double memory) {
 }
 
 Price shoal::priceProduct(const Chip &chip, llvm::StringRef type,
-                          ProductShape shape, int64_t bytes) {
-  double operations = 2.0 * shape.batch * shape.m * shape.n * shape.k;
+                          ProductShape shape, int64_t bytes, double share) {
+  double operations = 2.0 * share * shape.batch * shape.m * shape.n * shape.k;
   double efficiency = efficiencyOf(chip.products, shape);
   double seconds =
       operations > 0 ? operations / (peakOf(chip, type) * efficiency) : 0;
+  return longestOf(chip, seconds, memorySeconds(chip, bytes));
+}
+
+Price shoal::priceAttention(const Chip &chip, llvm::StringRef type,
+                            double terms, int64_t bytes) {
+  double seconds = 2 * terms / (peakOf(chip, type) * chip.attentionEfficiency);
   return longestOf(chip, seconds, memorySeconds(chip, bytes));
 }
 

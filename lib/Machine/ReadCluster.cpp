@@ -4,6 +4,7 @@
 #include "ClusterKeys.h"
 #include "shoal/Machine/ClusterFile.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -107,10 +107,22 @@ static llvm::json::Object describeMemory(const LoweredProgram &program,
       {"largest", toJSON(largest)}};
 }
 
+/// What a forecast says, and the time of each op and collective, by its number.
+static llvm::json::Object describeForecast(const Forecast &forecast) {
+  llvm::json::Object described = toJson(forecast);
+  llvm::json::Array ops;
+  for (auto &[op, time] : timesOfOps(forecast))
+    ops.push_back(llvm::json::Object{
+        {"op", op}, {"seconds", time.seconds}, {"bound", time.bound}});
+  described["ops"] = std::move(ops);
+  return described;
+}
+
 llvm::json::Object shoal::makeReport(const LoweredProgram &program,
                                      StringRef target,
                                      llvm::json::Object listing,
-                                     ArrayRef<LiveBuffer> largest) {
+                                     ArrayRef<LiveBuffer> largest,
+                                     const Forecast *forecast) {
   const ProgramDescription &description = program.description;
   llvm::json::Object report =
       *toMetadata(description, target, program.arenaBytes).getAsObject();
@@ -128,6 +140,8 @@ llvm::json::Object shoal::makeReport(const LoweredProgram &program,
   report["rematerialized"] = llvm::json::Array(description.rematerialized);
   report["products"] = describeProducts(description.products);
   report["memory"] = describeMemory(program, largest);
+  if (forecast)
+    report["simulated"] = describeForecast(*forecast);
   return report;
 }
 

@@ -1,60 +1,26 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "shoal/CostModel/BufferBytes.h"
+#include "shoal/CostModel/ScalarOperations.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Simulation/Step.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace shoal;
-
-//===----------------------------------------------------------------------===//
-// Work
-//===----------------------------------------------------------------------===//
-
-/// An exponential takes about as long as so many additions.
-constexpr double kMathOperations = 10;
-
-/// How often a region of the op runs each time that the op does.
-static double countIterations(Operation *op) {
-  double iterations = 1;
-  if (auto generic = dyn_cast<linalg::LinalgOp>(op)) {
-    for (int64_t size : generic.getStaticLoopRanges())
-      iterations *= ShapedType::isDynamic(size) ? 1 : size;
-  } else if (auto loops = dyn_cast<LoopLikeOpInterface>(op)) {
-    if (std::optional<APInt> trips = loops.getStaticTripCount())
-      iterations = static_cast<double>(trips->getSExtValue());
-  }
-  return iterations;
-}
-
-/// Scalar operations within `op`, as often as loops within it run them.
-static double countOperations(Operation *op) {
-  double inner = 0;
-  for (Region &region : op->getRegions())
-    for (Operation &each : region.getOps())
-      inner += countOperations(&each);
-  double own = isa<math::MathDialect>(op->getDialect()) ? kMathOperations
-               : isa<arith::ArithDialect>(op->getDialect()) &&
-                       !op->hasTrait<OpTrait::ConstantLike>()
-                   ? 1
-                   : 0;
-  return own + inner * countIterations(op);
-}
 
 static std::string typeOf(Value operand) {
   std::string text;
@@ -62,44 +28,9 @@ static std::string typeOf(Value operand) {
   return text;
 }
 
-static ProductShape shapeOf(rt::EinsumOp product) {
-  rt::MatrixSizes sizes = product.getMatrixSizes();
-  double matrix = static_cast<double>(sizes.rows) * sizes.columns * sizes.sums;
-  int64_t batch = matrix > 0 ? std::llround(product.countTerms() / matrix) : 0;
-  return {batch, sizes.rows, sizes.columns, sizes.sums};
-}
-
-/// Groups of equal sizes.
-static ProductShape shapeOf(rt::RaggedEinsumOp product) {
-  auto typeOf = [](Value value) { return cast<ShapedType>(value.getType()); };
-  size_t place = product.getSpec().find(product.getRows());
-  ShapedType lhs = typeOf(product.getLhs());
-  int64_t rows = place < static_cast<size_t>(lhs.getRank())
-                     ? lhs.getDimSize(place)
-                     : lhs.getNumElements();
-  int64_t groups = typeOf(product.getBegins()).getNumElements();
-  int64_t results = typeOf(product.getOutput()).getNumElements();
-  if (rows == 0 || groups == 0 || results == 0)
-    return {0, 1, 1, 1};
-  double terms = product.countTerms();
-  int64_t columns = std::max<int64_t>(1, results / rows);
-  int64_t sums =
-      std::max<int64_t>(1, std::llround(terms / (double(rows) * columns)));
-  return {groups, std::max<int64_t>(1, rows / groups), columns, sums};
-}
-
 //===----------------------------------------------------------------------===//
 // Before it is lowered
 //===----------------------------------------------------------------------===//
-
-static CollectiveKind kindOf(StringRef name) {
-  return llvm::StringSwitch<CollectiveKind>(name)
-      .Case("all_gather", CollectiveKind::AllGather)
-      .Case("reduce_scatter", CollectiveKind::ReduceScatter)
-      .Case("all_reduce", CollectiveKind::AllReduce)
-      .Cases({"all_to_all", "ragged_all_to_all"}, CollectiveKind::AllToAll)
-      .Default(CollectiveKind::Permute);
-}
 
 /// Positions of the mesh that differ in the digits of a group alone are one.
 static std::vector<SmallVector<int64_t>>
@@ -124,9 +55,11 @@ static CollectiveWork describe(const CollectiveCost &cost, int64_t number) {
   for (AxisRefAttr axis : op.getGroupAxes())
     digits.push_back(digitOf(axis, mesh));
   CollectiveWork work;
-  work.kind = kindOf(cost.kind);
+  work.kind = op.getCollectiveKind();
   work.number = number;
   work.axesText = cost.axes;
+  work.roles = cost.roles;
+  work.reason = cost.reason;
   for (PositionDigit digit : digits)
     work.axes.push_back({digit.size, digit.stride});
   if (!mesh.getDeviceIds().empty())
@@ -141,6 +74,12 @@ PreparedProgram shoal::prepareStep(ModuleOp module) {
   });
   for (auto [number, cost] : llvm::enumerate(listCollectives(module)))
     program.collectives.emplace_back(cost, describe(cost, number));
+  module.walk([&](FactorRuleOpInterface op) {
+    std::optional<int64_t> number = getNumberNote(op->getLoc());
+    ArithmeticCost cost = countArithmetic(op);
+    if (number && cost.flops < cost.mostFlops)
+      program.filled[*number] = cost.flops / cost.mostFlops;
+  });
   return program;
 }
 
@@ -152,8 +91,9 @@ namespace {
 
 class Extraction {
 public:
-  Extraction(func::FuncOp main, const PreparedProgram &program)
-      : program(program) {
+  Extraction(func::FuncOp main, const PreparedProgram &program, bool onDevice)
+      : program(program), meshes(main->getParentOfType<ModuleOp>()),
+        onDevice(onDevice) {
     main.walk([&](rt::WaitOp wait) { waitedFor.insert(wait.getCollective()); });
   }
 
@@ -170,8 +110,7 @@ private:
       step.push_back(Wait{static_cast<int64_t>(wait.getCollective())});
     else if (auto loop = dyn_cast<scf::WhileOp>(op))
       addLoop(loop, step);
-    else if (auto branch = dyn_cast<RegionBranchOpInterface>(op);
-             branch && isa<scf::IfOp, scf::IndexSwitchOp>(op))
+    else if (isa<RegionBranchOpInterface>(op) && !isa<LoopLikeOpInterface>(op))
       addBranch(op, step);
     else if (computes(op))
       step.push_back(describeTask(op));
@@ -192,6 +131,7 @@ private:
     std::optional<int64_t> known = takeTrips(op.getLoc());
     loop->isKnown = known.has_value();
     loop->trips = known.value_or(1);
+    loop->isOfGradient = isOfGradient(op);
     loop->place = sourcePlace(op.getLoc());
     loop->body = extract(*op.getBeforeBody());
     Step after = extract(*op.getAfterBody());
@@ -218,56 +158,58 @@ private:
   }
 
   Task describeTask(Operation *op) {
+    auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
     Task task;
     // Loops of our own, whatever they are at this stage.
-    bool isKernel =
-        !isa<rt::RuntimeCallOpInterface>(op) || isa<rt::LaunchOp>(op);
+    bool isKernel = !call || call.runsKernel();
     task.name = isKernel ? "kernel" : op->getName().stripDialect();
     task.place = sourcePlace(op->getLoc());
     task.layer = namePath(op->getLoc());
+    task.op = getNumberNote(op->getLoc());
     task.bytes = touchedBytes(op);
-    auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
-    std::optional<int64_t> number =
-        call ? call.getCollectiveNumber() : std::nullopt;
-    if (number && *number < static_cast<int64_t>(program.collectives.size())) {
-      auto [cost, work] = program.collectives[*number];
-      work.isAsync = waitedFor.contains(*number);
-      task.bytes = cost.bytes;
-      task.work = work;
-    } else if (auto product = dyn_cast<rt::EinsumOp>(op)) {
-      task.work = ProductWork{typeOf(product.getLhs()), shapeOf(product)};
-    } else if (auto ragged = dyn_cast<rt::RaggedEinsumOp>(op)) {
-      task.work = ProductWork{typeOf(ragged.getLhs()), shapeOf(ragged)};
+    task.isRagged = call && call.isRagged();
+    if (auto found = program.filled.find(task.op.value_or(-1));
+        task.isRagged && found != program.filled.end())
+      task.filled = found->second;
+    if (const auto *collective = findCollective(call)) {
+      task.bytes = collective->first.bytes;
+      task.work = describeCollective(call, collective->second);
+    } else if (std::optional<ProductShape> shape =
+                   call ? call.getProductShape() : std::nullopt) {
+      task.work = ProductWork{typeOf(op->getOperand(0)), *shape};
     } else {
-      task.work = describeKernel(op);
+      task.work = KernelWork{countScalarOperations(op),
+                             call ? call.countIndexedRows() : 0};
     }
     return task;
   }
 
-  static KernelWork describeKernel(Operation *op) {
-    KernelWork work;
-    work.operations = countOperations(op);
-    // Of windows that are moved by index, one for each set of indices.
-    if (isa<rt::GatherOp, rt::ScatterOp>(op))
-      for (Value operand : op->getOperands())
-        if (auto type = dyn_cast<MemRefType>(operand.getType());
-            type && type.getElementType().isInteger() && type.hasStaticShape())
-          work.indexedRows =
-              std::max(work.indexedRows,
-                       type.getRank() == 0
-                           ? 1
-                           : type.getNumElements() /
-                                 std::max<int64_t>(1, type.getShape().back()));
+  /// Null of what does not communicate.
+  const std::pair<CollectiveCost, CollectiveWork> *
+  findCollective(rt::RuntimeCallOpInterface call) {
+    std::optional<int64_t> number =
+        call ? call.getCollectiveNumber() : std::nullopt;
+    auto known = static_cast<int64_t>(program.collectives.size());
+    return number && *number < known ? &program.collectives[*number] : nullptr;
+  }
+
+  CollectiveWork describeCollective(rt::RuntimeCallOpInterface call,
+                                    CollectiveWork work) {
+    work.isAsync = waitedFor.contains(work.number);
+    work.packedBytes = call.getScratchBytes(meshes, onDevice);
     return work;
   }
 
   const PreparedProgram &program;
+  rt::ProgramMeshes meshes;
+  bool onDevice;
   llvm::DenseMap<Location, unsigned> taken;
   llvm::DenseSet<int64_t> waitedFor;
 };
 
 } // namespace
 
-Step shoal::extractStep(func::FuncOp main, const PreparedProgram &program) {
-  return Extraction(main, program).extract(main.front());
+Step shoal::extractStep(func::FuncOp main, const PreparedProgram &program,
+                        bool onDevice) {
+  return Extraction(main, program, onDevice).extract(main.front());
 }

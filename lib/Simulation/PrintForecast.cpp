@@ -1,47 +1,22 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "shoal/Simulation/Simulate.h"
-#include "llvm/ADT/MapVector.h"
+// The page of text.
+
+#include "Totals.h"
+#include "shoal/Simulation/Schedules.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <map>
 
 using namespace shoal;
 using llvm::formatv;
 using llvm::StringRef;
 
-static double secondsOf(const SimulatedTask &task) {
-  return inSeconds(task.price.time) * static_cast<double>(task.runs);
-}
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
 
-/// "all_to_all over {"ep"}", or the op's name.
-static std::string kindOf(const Task &task) {
-  if (auto *collective = std::get_if<CollectiveWork>(&task.work))
-    return task.name + " over " + collective->axesText;
-  return task.name;
-}
-
-static std::string boundOf(const Price &price, const Cluster &cluster) {
-  auto level = [&] { return cluster.levels[price.level].name; };
-  switch (price.bound) {
-  case Bound::Flops:
-    return "operations";
-  case Bound::Memory:
-    return "memory";
-  case Bound::Launch:
-    return "launch";
-  case Bound::Latency:
-    return price.level < 0 ? "latency" : "latency of " + level();
-  case Bound::Link:
-    return price.level < 0 ? "link" : "link of " + level();
-  }
-  llvm_unreachable("no such bound");
-}
-
-/// Seconds in the unit that leaves one to four digits.
-static std::string timeText(double seconds) {
+std::string shoal::timeText(double seconds) {
   for (auto [unit, scale] : {std::pair("s", 1.0), {"ms", 1e-3}, {"us", 1e-6}})
     if (seconds >= scale)
       return formatv("{0:f2} {1}", seconds / scale, unit);
@@ -70,88 +45,129 @@ static std::string fitPath(StringRef text, size_t width) {
                               : "..." + text.take_back(width - 3).str();
 }
 
-//===----------------------------------------------------------------------===//
-// Totals
-//===----------------------------------------------------------------------===//
-
-using Totals = std::vector<std::pair<std::string, double>>;
-
-/// Seconds by a key of the tasks, most first.
-template <typename Key>
-static Totals sumBy(const SimulatedStep &step, Key key) {
-  llvm::MapVector<std::string, double, llvm::StringMap<unsigned>> sums;
-  for (const SimulatedTask &task : step.tasks)
-    sums[key(task)] += secondsOf(task);
-  Totals totals(sums.begin(), sums.end());
-  llvm::sort(totals, [](const auto &a, const auto &b) {
-    return std::pair(-a.second, a.first) < std::pair(-b.second, b.first);
-  });
-  return totals;
+/// In at most five digits.
+static std::string countText(int64_t count) {
+  return count < 100000 ? formatv("{0}", count).str()
+                        : formatv("{0:e1}", double(count)).str();
 }
 
-static Totals sumByKind(const SimulatedStep &step) {
-  return sumBy(step,
-               [](const SimulatedTask &each) { return kindOf(each.task); });
-}
-
-static Totals sumByBound(const Forecast &forecast) {
-  return sumBy(forecast.step, [&](const SimulatedTask &each) {
-    return boundOf(each.price, forecast.cluster);
-  });
-}
-
-/// Of the element type that most products are of.
-static double peakFlops(const Forecast &forecast) {
-  std::map<std::string, double> flops;
-  for (const SimulatedTask &each : forecast.step.tasks)
-    if (auto *product = std::get_if<ProductWork>(&each.task.work))
-      flops[product->type] += secondsOf(each);
-  if (flops.empty())
-    return 0;
-  auto most = llvm::max_element(flops, llvm::less_second());
-  auto peak = forecast.cluster.chip.flops.find(most->first);
-  return peak == forecast.cluster.chip.flops.end() ? 0 : peak->second;
-}
-
-/// Model FLOPs utilisation: what the program of all devices multiplies, over
-/// what they could. 0 where that is not known.
-static double utilisation(const Forecast &forecast) {
-  double most =
-      peakFlops(forecast) * forecast.devices * inSeconds(forecast.step.time);
-  return most > 0 ? forecast.globalProductFlops / most : 0;
+/// Where something is in the user's program.
+static std::string placeText(StringRef place) {
+  return place.empty() ? "an unknown place" : fitPath(place, 40);
 }
 
 //===----------------------------------------------------------------------===//
-// Text
+// The head
 //===----------------------------------------------------------------------===//
 
-static void printHead(const Forecast &forecast, llvm::raw_ostream &os) {
+static void printPart(StringRef what, double seconds, double step,
+                      llvm::raw_ostream &os) {
+  if (seconds > 0)
+    os << formatv("  {0} {1}, {2} %\n", what, timeText(seconds),
+                  percentOf(seconds, step));
+}
+
+static void printImbalance(const Forecast &forecast, llvm::raw_ostream &os) {
+  double imbalance = forecast.options.imbalance;
+  if (imbalance != 1)
+    os << formatv(
+        "  the most loaded device has {0:f2} times the mean of ragged "
+        "work; balanced {1}\n",
+        imbalance, timeText(inSeconds(forecast.balancedTime)));
+}
+
+static void printMemory(const Forecast &forecast, llvm::raw_ostream &os) {
   const Chip &chip = forecast.cluster.chip;
-  double step = inSeconds(forecast.step.time);
-  double exposed = inSeconds(forecast.step.exposed);
-  os << formatv("{0}, {1} devices: a step takes {2} (simulated)\n",
-                forecast.cluster.name, forecast.devices, timeText(step));
-  os << formatv("  exposed communication {0}, {1} %\n", timeText(exposed),
-                percentOf(exposed, step));
-  if (forecast.step.waiting > 0) {
-    double waiting = inSeconds(forecast.step.waiting);
-    os << formatv("  the device waits {0}, {1} %, for the host to launch\n",
-                  timeText(waiting), percentOf(waiting, step));
-  }
-  if (double share = utilisation(forecast))
-    os << formatv("  products at {0:f1} % of the peak (MFU)\n", 100 * share);
   double room = chip.memory - chip.reserved;
   os << formatv("  memory {0} of {1} a device{2}\n",
                 sizeText(forecast.peakBytes), sizeText(room),
                 forecast.peakBytes > room ? ": it does not fit" : "");
-  for (const std::string &place : forecast.step.unknownLoops)
-    os << formatv("  the loop at {0} counts once: nobody knows how often it "
-                  "runs\n",
-                  place.empty() ? "an unknown place" : place);
 }
+
+/// Of each place one line, as programs may have thousands.
+static void printUnknownLoops(const SimulatedStep &step,
+                              llvm::raw_ostream &os) {
+  std::map<std::string, int64_t> places;
+  for (const SimulatedLoop &loop : step.loops)
+    places[loop.place] += loop.isKnown ? 0 : 1;
+  for (auto &[place, count] : places)
+    if (count > 0)
+      os << formatv("  the loop at {0} counts once: nobody knows how often it "
+                    "runs\n",
+                    placeText(place));
+}
+
+static void printBranches(const SimulatedStep &step, llvm::raw_ostream &os) {
+  std::map<std::string, const SimulatedBranch *> places;
+  for (const SimulatedBranch &branch : step.branches)
+    places.try_emplace(branch.place, &branch);
+  for (auto &[place, branch] : places) {
+    auto [least, most] =
+        std::minmax_element(branch->times.begin(), branch->times.end());
+    if (*least < *most)
+      os << formatv(
+          "  the branch at {0} counts as its longest: {1}, others from "
+          "{2}\n",
+          placeText(place), timeText(inSeconds(*most)),
+          timeText(inSeconds(*least)));
+  }
+}
+
+/// Loops of the same place are one pipeline, forward and backward.
+static void printPipelines(const SimulatedStep &step, llvm::raw_ostream &os) {
+  std::map<std::pair<std::string, int64_t>, const SimulatedLoop *> pipelines;
+  for (const SimulatedLoop &loop : step.loops)
+    if (loop.pipelineDevices > 1)
+      pipelines.try_emplace({loop.place, loop.trips}, &loop);
+  for (auto &[key, loop] : pipelines) {
+    int64_t slots = loop->trips - loop->pipelineDevices + 1;
+    os << formatv(
+        "  the pipeline at {0}: {1} devices, {2} ticks of {3}, {4} % "
+        "of them waiting\n",
+        placeText(loop->place), loop->pipelineDevices, loop->trips,
+        timeText(inSeconds(loop->end - loop->start) / loop->trips),
+        std::lround(100 * bubbleShare({loop->pipelineDevices, slots})));
+  }
+}
+
+static void printHead(const Forecast &forecast, llvm::raw_ostream &os) {
+  const SimulatedStep &simulated = forecast.step;
+  double step = inSeconds(simulated.time);
+  os << formatv("{0}, {1} devices: a step takes {2} (simulated)\n",
+                fit(forecast.cluster.name, 40), forecast.devices,
+                timeText(step));
+  if (!forecast.cluster.source.empty())
+    os << formatv("  numbers from: {0}\n", fit(forecast.cluster.source, 80));
+  os << formatv("  exposed communication {0}, {1} %\n",
+                timeText(inSeconds(simulated.exposed)),
+                percentOf(inSeconds(simulated.exposed), step));
+  printPart("packing of collectives", packingSeconds(forecast), step, os);
+  printPart("kernels slower beside collectives", inSeconds(simulated.taxed),
+            step, os);
+  if (simulated.waiting > 0)
+    os << formatv("  the device waits {0}, {1} %, for the host to launch\n",
+                  timeText(inSeconds(simulated.waiting)),
+                  percentOf(inSeconds(simulated.waiting), step));
+  if (double share = utilisation(forecast))
+    os << formatv("  products at {0:f1} % of the peak (MFU)\n", 100 * share);
+  printMemory(forecast, os);
+  printImbalance(forecast, os);
+  if (forecast.hasOneStream && forecast.cluster.chip.overlaps)
+    os << "  the program is one for CPUs, where nothing runs beside "
+          "collectives: see --target=cuda\n";
+  printPipelines(simulated, os);
+  printUnknownLoops(simulated, os);
+  printBranches(simulated, os);
+}
+
+//===----------------------------------------------------------------------===//
+// Totals and lines
+//===----------------------------------------------------------------------===//
 
 static void printTotals(StringRef title, const Totals &totals, double step,
                         llvm::raw_ostream &os) {
+  if (totals.empty())
+    return;
   os << '\n' << title << '\n';
   for (auto &[name, seconds] : totals)
     os << formatv("{0,12} {1,4} %  {2}\n", timeText(seconds),
@@ -162,7 +178,7 @@ namespace {
 
 /// Tasks of one op of the source.
 struct Line {
-  const SimulatedTask *first = nullptr;
+  const SimulatedTask *first = nullptr, *longest = nullptr;
   double seconds = 0;
   int64_t runs = 0;
 };
@@ -174,12 +190,14 @@ static std::vector<Line> dearestLines(const SimulatedStep &step, size_t most) {
   for (const SimulatedTask &each : step.tasks) {
     Line &line = lines[{each.task.place + each.task.layer, kindOf(each.task)}];
     if (!line.first)
-      line.first = &each;
+      line.first = line.longest = &each;
+    if (secondsOf(each) > secondsOf(*line.longest))
+      line.longest = &each;
     line.seconds += secondsOf(each);
     line.runs += each.runs;
   }
   std::vector<Line> sorted;
-  for (auto &[key, line] : lines)
+  for (auto &[place, line] : lines)
     sorted.push_back(line);
   // Equal ones as they begin.
   llvm::sort(sorted, [](const Line &a, const Line &b) {
@@ -200,8 +218,8 @@ static void printLines(const Forecast &forecast, llvm::raw_ostream &os) {
     StringRef place = task.layer.empty() ? task.place : task.layer;
     os << formatv("{0,12} {1,4} % {2,5}x  {3,-24} {4,-20} {5}\n",
                   timeText(line.seconds), percentOf(line.seconds, step),
-                  line.runs, fit(kindOf(task), 24),
-                  fit(boundOf(line.first->price, forecast.cluster), 20),
+                  countText(line.runs), fit(kindOf(task), 24),
+                  fit(boundOf(line.longest->price, forecast.cluster), 20),
                   fitPath(place, 25));
   }
 }
@@ -209,33 +227,10 @@ static void printLines(const Forecast &forecast, llvm::raw_ostream &os) {
 void shoal::printForecast(const Forecast &forecast, llvm::raw_ostream &os) {
   double step = inSeconds(forecast.step.time);
   printHead(forecast, os);
-  printTotals("by kind", sumByKind(forecast.step), step, os);
+  printTotals("by kind", sumByKind(forecast), step, os);
   printTotals("by what bounds it", sumByBound(forecast), step, os);
+  printTotals("of collectives, by axes", sumByAxes(forecast), step, os);
+  printTotals("of collectives, by the outermost level", sumByLevel(forecast),
+              step, os);
   printLines(forecast, os);
-}
-
-//===----------------------------------------------------------------------===//
-// JSON
-//===----------------------------------------------------------------------===//
-
-static llvm::json::Object toJson(const Totals &totals) {
-  llvm::json::Object object;
-  for (auto &[name, seconds] : totals)
-    object[name] = seconds;
-  return object;
-}
-
-llvm::json::Object shoal::toJson(const Forecast &forecast) {
-  return llvm::json::Object{
-      {"machine", forecast.cluster.name},
-      {"devices", forecast.devices},
-      {"step_seconds", inSeconds(forecast.step.time)},
-      {"exposed_seconds", inSeconds(forecast.step.exposed)},
-      {"waiting_seconds", inSeconds(forecast.step.waiting)},
-      {"product_flops", forecast.step.productFlops},
-      {"mfu", utilisation(forecast)},
-      {"peak_bytes", forecast.peakBytes},
-      {"seconds_by_kind", ::toJson(sumByKind(forecast.step))},
-      {"seconds_by_bound", ::toJson(sumByBound(forecast))},
-  };
 }

@@ -3,8 +3,10 @@
 
 #include "shoal/Simulation/Simulate.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
+#include <utility>
 
 using namespace shoal;
 using support::Error;
@@ -22,10 +24,43 @@ struct Clocks {
   Picoseconds end() const { return std::max({host, compute, link}); }
 };
 
+/// Whether this is what the devices of a pipeline hand on: along axes whose
+/// role is `pp`, alone or beside others (`pp, x`).
+bool isHandedOn(const CollectiveWork &work) {
+  llvm::SmallVector<llvm::StringRef> roles;
+  llvm::StringRef(work.roles).split(roles, ", ");
+  return work.kind == CollectiveKind::Permute &&
+         llvm::is_contained(roles, "pp");
+}
+
+/// 1 of a loop that is no pipeline's.
+int64_t countPipelineDevices(const Loop &loop) {
+  for (const Node &node : loop.body) {
+    const auto *task = std::get_if<Task>(&node);
+    const auto *work =
+        task ? std::get_if<CollectiveWork>(&task->work) : nullptr;
+    if (!work || !isHandedOn(*work))
+      continue;
+    int64_t devices = 1;
+    for (AxisSpan axis : work->axes)
+      devices *= axis.size;
+    // Fewer ticks than devices bring nothing through.
+    return loop.isKnown && loop.trips >= devices ? devices : 1;
+  }
+  return 1;
+}
+
+struct State {
+  Clocks clocks;
+  /// Of collectives that are not waited for yet, by their numbers.
+  std::map<int64_t, Picoseconds> ends;
+};
+
 /// Goes through a step in program order.
 class Run {
 public:
-  explicit Run(const Cluster &cluster) : cluster(&cluster) {}
+  Run(const Cluster &cluster, const SimulationOptions &options)
+      : cluster(cluster), options(options) {}
 
   Status run(const Step &step) {
     for (const Node &node : step)
@@ -36,7 +71,7 @@ public:
   }
 
   SimulatedStep take() {
-    result.time = clocks.end();
+    result.time = state.clocks.end();
     return std::move(result);
   }
 
@@ -45,128 +80,183 @@ private:
     Result<Price> price = priceOf(task);
     if (!price)
       return price.error();
-    auto *collective = std::get_if<CollectiveWork>(&task.work);
-    Picoseconds start = collective ? addCollective(*collective, price->time)
-                                   : addKernel(price->time);
-    result.tasks.push_back({task, *price, start, runs});
+    SimulatedTask simulated{task, *price};
+    simulated.runs = runs;
+    if (auto *collective = std::get_if<CollectiveWork>(&task.work))
+      addCollective(*collective, simulated);
+    else
+      addKernel(simulated);
     if (auto *product = std::get_if<ProductWork>(&task.work))
-      result.productFlops += runs * flopsOf(product->shape);
+      result.productFlops += runs * loadOf(task) * flopsOf(product->shape);
+    result.tasks.push_back(std::move(simulated));
     return std::nullopt;
   }
 
   Status add(const Wait &wait) {
-    auto found = ends.find(wait.number);
-    if (found == ends.end() || found->second <= clocks.compute)
+    auto found = state.ends.find(wait.number);
+    if (found == state.ends.end() || found->second <= state.clocks.compute)
       return std::nullopt;
-    result.exposed += runs * (found->second - clocks.compute);
-    clocks.compute = found->second;
+    result.exposed += runs * (found->second - state.clocks.compute);
+    state.clocks.compute = found->second;
     return std::nullopt;
   }
 
   /// A body in its own time, repeated: what it ends is what the next trip
   /// begins with.
   Status add(const std::shared_ptr<Loop> &loop) {
-    if (!loop->isKnown)
-      result.unknownLoops.push_back(loop->place);
+    Picoseconds begin = state.clocks.end();
+    size_t number = result.loops.size();
+    result.loops.push_back({loop->place, loop->trips, loop->isKnown, begin,
+                            begin, countPipelineDevices(*loop),
+                            loop->isOfGradient});
     if (loop->trips == 0)
       return std::nullopt;
-    Picoseconds begin = clocks.end();
-    clocks = {begin, begin, begin};
+    state.clocks = {begin, begin, begin};
     runs *= loop->trips;
     Status failed = run(loop->body);
     runs /= loop->trips;
-    Picoseconds end = begin + (clocks.end() - begin) * loop->trips;
-    clocks = {end, end, end};
+    Picoseconds end = begin + (state.clocks.end() - begin) * loop->trips;
+    state.clocks = {end, end, end};
+    result.loops[number].end = end;
     return failed;
   }
 
   /// The branch that takes longest, as nobody knows which one runs.
   Status add(const std::shared_ptr<Branch> &branch) {
-    std::optional<Run> longest;
+    const State before = state;
+    SimulatedStep outer = std::exchange(result, {});
+    SimulatedBranch simulated{branch->place, {}};
+    std::optional<std::pair<State, SimulatedStep>> longest;
     for (const Step &step : branch->branches) {
-      Run attempt = *this;
-      if (Status failed = attempt.run(step))
+      state = before;
+      result = {};
+      if (Status failed = run(step))
         return failed;
-      if (!longest || attempt.clocks.end() > longest->clocks.end())
-        longest = attempt;
+      simulated.times.push_back(state.clocks.end() - before.clocks.end());
+      if (!longest || state.clocks.end() > longest->first.clocks.end())
+        longest.emplace(state, std::move(result));
     }
-    if (longest) {
-      clocks = longest->clocks;
-      ends = longest->ends;
-      result = std::move(longest->result);
-    }
+    result = std::move(outer);
+    if (!longest)
+      return std::nullopt;
+    state = std::move(longest->first);
+    append(std::move(longest->second));
+    result.branches.push_back(std::move(simulated));
     return std::nullopt;
   }
 
-  Picoseconds addKernel(Picoseconds time) {
-    launch(clocks.compute);
-    Picoseconds start = std::max(clocks.compute, clocks.host);
-    // Collectives beside it take some of the device.
-    Picoseconds beside = std::clamp<Picoseconds>(clocks.link - start, 0, time);
-    clocks.compute =
-        start + time + std::llround(beside * cluster->chip.overlapTax);
-    return start;
+  /// What was simulated behind all before.
+  void append(SimulatedStep more) {
+    llvm::append_range(result.tasks, more.tasks);
+    llvm::append_range(result.loops, more.loops);
+    llvm::append_range(result.branches, more.branches);
+    result.exposed += more.exposed;
+    result.waiting += more.waiting;
+    result.taxed += more.taxed;
+    result.productFlops += more.productFlops;
   }
 
-  Picoseconds addCollective(const CollectiveWork &work, Picoseconds time) {
-    launch(std::max(clocks.compute, clocks.link));
-    Picoseconds start = std::max({clocks.compute, clocks.host, clocks.link});
-    clocks.link = start + time;
-    if (work.isAsync && cluster->chip.overlaps) {
-      ends[work.number] = clocks.link;
-    } else {
-      clocks.compute = clocks.link;
-      result.exposed += runs * time;
+  void addKernel(SimulatedTask &task) {
+    task.launched = launch(state.clocks.compute);
+    task.start = std::max(state.clocks.compute, state.clocks.host);
+    Picoseconds tax = taxOn(task.start, task.price.time);
+    result.taxed += runs * tax;
+    task.end = state.clocks.compute = task.start + task.price.time + tax;
+  }
+
+  /// Collectives beside a kernel take their share of the device until they
+  /// end: in that time it does 1 / (1 + tax) of its work.
+  Picoseconds taxOn(Picoseconds start, Picoseconds time) const {
+    double tax = cluster.chip.overlapTax;
+    double beside = std::max<Picoseconds>(state.clocks.link - start, 0);
+    return std::llround(tax * std::min<double>(time, beside / (1 + tax)));
+  }
+
+  void addCollective(const CollectiveWork &work, SimulatedTask &task) {
+    task.packing = packingOf(work);
+    if (task.packing > task.price.time) {
+      task.price.bound = Bound::Memory;
+      task.price.level = -1;
     }
-    return start;
+    task.price.time += task.packing;
+    bool isBeside = work.isAsync && cluster.chip.overlaps;
+    task.stream = isBeside ? Stream::Link : Stream::Compute;
+    task.launched = launch(std::max(state.clocks.compute, state.clocks.link));
+    task.start =
+        std::max({state.clocks.compute, state.clocks.host, state.clocks.link});
+    task.end = state.clocks.link = task.start + task.price.time;
+    if (isBeside) {
+      state.ends[work.number] = state.clocks.link;
+    } else {
+      state.clocks.compute = state.clocks.link;
+      result.exposed += runs * task.price.time;
+    }
   }
 
-  /// Of something that could begin at `ready`.
-  void launch(Picoseconds ready) {
-    clocks.host += std::llround(cluster->chip.launch * 1e12);
-    result.waiting += runs * std::max<Picoseconds>(0, clocks.host - ready);
+  /// Each byte is read once and written once.
+  Picoseconds packingOf(const CollectiveWork &work) const {
+    return work.packedBytes > 0
+               ? priceKernel(cluster.chip, 2 * work.packedBytes).time
+               : 0;
+  }
+
+  /// Of something that could begin at `ready`; returns when it begins.
+  Picoseconds launch(Picoseconds ready) {
+    Picoseconds begin = state.clocks.host;
+    state.clocks.host += std::llround(cluster.chip.launch * 1e12);
+    result.waiting +=
+        runs * std::max<Picoseconds>(0, state.clocks.host - ready);
+    return begin;
   }
 
   static double flopsOf(const ProductShape &shape) {
     return 2.0 * shape.batch * shape.m * shape.n * shape.k;
   }
 
-  Result<Price> priceOf(const Task &task) {
-    if (auto *product = std::get_if<ProductWork>(&task.work))
-      return priceProduct(cluster->chip, product->type, product->shape,
-                          task.bytes);
-    if (auto *kernel = std::get_if<KernelWork>(&task.work))
-      return priceKernel(cluster->chip, task.bytes, kernel->operations,
-                         kernel->indexedRows);
-    auto &collective = std::get<CollectiveWork>(task.work);
-    GroupCounts counts = countMembers(*cluster, collective.axes);
-    if (!collective.groups.empty()) {
-      Result<GroupCounts> listed =
-          countListedMembers(*cluster, collective.groups);
-      if (!listed)
-        return listed.error();
-      counts = *listed;
-    }
-    return priceCollective(*cluster, collective.kind, counts, task.bytes);
+  /// What the most loaded device has of it, at most what there is room for.
+  double loadOf(const Task &task) const {
+    return task.isRagged ? std::min(1.0, task.filled * options.imbalance) : 1;
   }
 
-  /// Runs of branches are copied.
-  const Cluster *cluster;
-  Clocks clocks;
+  Result<Price> priceOf(const Task &task) {
+    if (auto *product = std::get_if<ProductWork>(&task.work))
+      return priceProduct(cluster.chip, product->type, product->shape,
+                          task.bytes, loadOf(task));
+    if (auto *kernel = std::get_if<KernelWork>(&task.work))
+      return priceKernel(cluster.chip, task.bytes, kernel->operations,
+                         kernel->indexedRows);
+    auto &collective = std::get<CollectiveWork>(task.work);
+    Result<GroupCounts> counts = countsOf(collective);
+    if (!counts)
+      return counts.error();
+    double load = task.isRagged ? options.imbalance : 1;
+    return priceCollective(cluster, collective.kind, *counts,
+                           std::llround(load * task.bytes));
+  }
+
+  Result<GroupCounts> countsOf(const CollectiveWork &collective) const {
+    if (collective.groups.empty())
+      return countMembers(cluster, collective.axes);
+    return countListedMembers(cluster, collective.groups);
+  }
+
+  const Cluster &cluster;
+  const SimulationOptions &options;
+  State state;
   int64_t runs = 1;
-  std::map<int64_t, Picoseconds> ends;
   SimulatedStep result;
 };
 
 } // namespace
 
 Result<SimulatedStep> shoal::simulate(const Step &step, int64_t devices,
-                                      const Cluster &cluster) {
+                                      const Cluster &cluster,
+                                      const SimulationOptions &options) {
   if (devices > cluster.devices())
     return Error{
         llvm::formatv("the program is for {0} devices, but {1} has {2}",
                       devices, cluster.name, cluster.devices())};
-  Run run(cluster);
+  Run run(cluster, options);
   if (Status failed = run.run(step))
     return *failed;
   return run.take();

@@ -3,29 +3,43 @@
 
 // RUN: shoalc %s --simulate=%S/Inputs/islands.toml --stats=%t.json | FileCheck %s
 // RUN: python3 -c "import json; p = json.load(open('%t.json'))['predicted']; assert p['machine'] == 'islands' and p['devices'] == 8, p; assert abs(sum(p['seconds_by_kind'].values()) - p['step_seconds']) < 1e-9"
+// RUN: shoalc %s --simulate=%S/Inputs/islands.toml --emit=summary | FileCheck %s --check-prefix=SUMMARY
+// RUN: shoalc %s --simulate=%S/Inputs/islands.toml --emit=spmd 2>&1 >%t.spmd | FileCheck %s
+// RUN: shoal-opt %t.spmd -o /dev/null
 // RUN: shoalc %s --simulate=%S/Inputs/islands.toml --target=cuda | FileCheck %s --check-prefix=CUDA
 // RUN: not shoalc %s --simulate=%S/Inputs/small.toml 2>&1 | FileCheck %s --check-prefix=SMALL
 // RUN: not shoalc %s --simulate=%t.none 2>&1 | FileCheck %s --check-prefix=NONE
 
 // 10 trips of a product of 2 x 16 x 512 x 512 operations at 1e12 a second. A
 // collective over tp stays in an island of 4 devices, one over dp leaves it.
-// CHECK: islands, 8 devices: a step takes 128.09 us (simulated)
-// CHECK-NEXT: exposed communication 32.77 us, 26 %
-// CHECK-NEXT: products at 72.0 % of the peak (MFU)
+// Gathered columns do not lie in order: what comes is copied.
+// CHECK: islands, 8 devices: a step takes 133.07 us (simulated)
+// CHECK-NEXT: exposed communication 37.75 us, 28 %
+// CHECK-NEXT: packing of collectives 4.98 us, 4 %
+// CHECK-NEXT: products at 69.3 % of the peak (MFU)
 // CHECK-NEXT: memory {{.*}} of 10.00 GB a device
 // CHECK-LABEL: by kind
-// CHECK-NEXT: 92.27 us 72 % einsum
+// CHECK-NEXT: 92.27 us 69 % einsum
 // CHECK-LABEL: by what bounds it
-// CHECK-DAG: 22.94 us 18 % link of rails
-// CHECK-DAG: 9.83 us 8 % link of switch
+// CHECK-DAG: 25.30 us 19 % link of rails
+// CHECK-DAG: 12.45 us 9 % link of switch
+// CHECK-LABEL: of collectives, by axes
+// CHECK-NEXT: 15.20 us 11 % {"tp", "dp"}
+// CHECK-NEXT: 12.45 us 9 % {"tp"}
+// CHECK-NEXT: 10.09 us 8 % {"dp"}
+// CHECK-LABEL: of collectives, by the outermost level
+// CHECK-NEXT: 25.30 us 19 % rails
+// CHECK-NEXT: 12.45 us 9 % switch
 // CHECK-LABEL: the dearest lines
-// CHECK-NEXT: 83.89 us 65 % 10x einsum operations
-// CHECK-DAG: 13.11 us 10 % 1x all_gather over {"tp"... link of rails
-// CHECK-DAG: 9.83 us 8 % 10x all_gather over {"tp"} link of switch
+// CHECK-NEXT: 83.89 us 63 % 10x einsum operations
+// CHECK-DAG: 15.20 us 11 % 1x all_gather over {"tp"... link of rails
+// CHECK-DAG: 12.45 us 9 % 10x all_gather over {"tp"} link of switch
 
 // Its plan is another one where a byte takes as long as more operations.
 // CUDA: islands, 8 devices
 // CUDA: 26.21 us {{.*}} all_reduce over {"dp"} link of rails
+
+// SUMMARY: all_gather {"tp"} in groups of 4: 98,304 bytes, 10 times, 12.45 us in all (simulated, link of switch), at
 
 // SMALL: error: simulate: the program is for 8 devices, but small has 4
 // NONE: error: simulate: cannot read {{.*}}.none

@@ -113,6 +113,14 @@ struct CommandLine {
       "simulate", cl::value_desc("machine.toml"), cl::cat(category),
       cl::desc("Print how long a step would take on the cluster of a machine "
                "file, and on what; -o is not needed")};
+  cl::opt<std::string> simulateTrace{
+      "simulate-trace", cl::value_desc("file.json"), cl::cat(category),
+      cl::desc("With --simulate: write the timeline of that step there, for "
+               "Perfetto")};
+  cl::opt<double> imbalance{
+      "imbalance", cl::init(1), cl::value_desc("factor"), cl::cat(category),
+      cl::desc("With --simulate: rows whose number depends on data are so many "
+               "times the mean on the most loaded device")};
   cl::opt<std::string> saveTemps{
       "save-temps", cl::value_desc("folder"), cl::cat(category),
       cl::desc("Leave what is made on the way there")};
@@ -190,6 +198,8 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   options.outputPath = line.output;
   options.statsPath = line.stats;
   options.machinePath = line.simulate;
+  options.simulatedTracePath = line.simulateTrace;
+  options.imbalance = line.imbalance;
   options.entry = line.entry;
   options.emit = line.emit;
   options.target = line.target;

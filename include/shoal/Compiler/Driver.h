@@ -43,6 +43,10 @@ struct DriverOptions {
   std::string inputPath, outputPath, statsPath;
   /// The machine file of the cluster to simulate a step on; empty for none.
   std::string machinePath;
+  /// Where to write the timeline of that step; empty for nowhere.
+  std::string simulatedTracePath;
+  /// What the most loaded device has of ragged work, over the mean.
+  double imbalance = 1;
   /// The function to compile; empty for the one public function.
   std::string entry;
   Emit emit = Emit::Executable;

@@ -7,6 +7,7 @@
 #define SHOAL_COMPILER_REPORT_H
 
 #include "shoal/Report/LiveBuffers.h"
+#include "shoal/Simulation/Simulate.h"
 #include "shoal/Target/CPU/CPUTarget.h"
 
 namespace shoal {
@@ -24,9 +25,10 @@ llvm::json::Value toStatistics(const LoweredProgram &program,
 llvm::json::Object toStatistics(const StageSeconds &seconds);
 
 /// The same for a reader: signature, collectives with bytes and reasons,
-/// arithmetic, memory.
+/// arithmetic, memory; where there is a forecast, with its seconds.
 void printSummary(const LoweredProgram &program,
-                  llvm::ArrayRef<LiveBuffer> largest, llvm::raw_ostream &os);
+                  llvm::ArrayRef<LiveBuffer> largest, const Forecast *forecast,
+                  llvm::raw_ostream &os);
 
 } // namespace shoal
 

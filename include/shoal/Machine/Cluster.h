@@ -11,6 +11,7 @@
 #ifndef SHOAL_MACHINE_CLUSTER_H
 #define SHOAL_MACHINE_CLUSTER_H
 
+#include "shoal/Machine/CollectiveKind.h"
 #include <array>
 #include <cstdint>
 #include <map>
@@ -19,22 +20,6 @@
 #include <vector>
 
 namespace shoal {
-
-enum class CollectiveKind {
-  AllGather,
-  ReduceScatter,
-  AllReduce,
-  AllToAll,
-  /// collective_permute and exchange: from one device to another.
-  Permute,
-};
-inline constexpr std::array<CollectiveKind, 5> kCollectiveKinds = {
-    CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-    CollectiveKind::AllReduce, CollectiveKind::AllToAll,
-    CollectiveKind::Permute};
-
-/// As the field names them: "all_gather".
-const char *nameOf(CollectiveKind kind);
 
 /// (x, y) with x rising: between two points log y is linear in log x. Before
 /// the first, and behind the last, the user of the curve says what holds.

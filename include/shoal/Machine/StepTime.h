@@ -14,6 +14,7 @@
 #define SHOAL_MACHINE_STEPTIME_H
 
 #include "shoal/Machine/DeviceGroups.h"
+#include "shoal/Machine/ProductShape.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace shoal {
@@ -49,19 +50,44 @@ Price priceCollective(const Cluster &cluster, CollectiveKind kind,
 Price priceAllToAll2D(const Cluster &cluster, llvm::ArrayRef<int64_t> counts,
                       int inner, int64_t bytes);
 
+/// How a row that goes to several experts lies on a cluster.
+struct RowCopies {
+  /// Experts that it goes to, and units that have one of them, on average.
+  double experts = 1, units = 1;
+};
+
+/// Of `units` that share `experts` evenly, how many have one of the `chosen`
+/// different ones, each as likely as another. Where routing is limited to
+/// `reach` of the units, these are chosen first.
+double expectedUnits(int64_t experts, int64_t units, int64_t chosen,
+                     int64_t reach);
+
+/// A dispatch of two stages: a row goes once to each unit of the level `inner`
+/// that has one of its experts, and is copied to these within the unit. `bytes`
+/// as of the pairwise all_to_all that sends a copy to each expert, which cannot
+/// tell copies from rows.
+Price priceTwoStageDispatch(const Cluster &cluster,
+                            llvm::ArrayRef<int64_t> counts, int inner,
+                            int64_t bytes, RowCopies copies);
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Operands and results of a product: batch times m x k by k x n.
-struct ProductShape {
-  int64_t batch = 1, m = 1, n = 1, k = 1;
-};
-
 /// `type` as chip.flops names it; what it does not name runs as f32, or as the
-/// slowest that there is.
+/// slowest that there is. `share`: of the operations those that are done, where
+/// there is room for more rows than there are.
 Price priceProduct(const Chip &chip, llvm::StringRef type, ProductShape shape,
-                   int64_t bytes);
+                   int64_t bytes, double share = 1);
+
+/// Operations a second of products of this type at most.
+double peakOf(const Chip &chip, llvm::StringRef type);
+
+/// A kernel of attention, products and softmax in one: its multiplications with
+/// an addition, at the share of the peak that chip.attention says, or its
+/// bytes.
+Price priceAttention(const Chip &chip, llvm::StringRef type, double terms,
+                     int64_t bytes);
 
 /// All else: bytes of memory, operations, rows that are read or added by index.
 Price priceKernel(const Chip &chip, int64_t bytes, double operations = 0,

@@ -8,6 +8,7 @@
 #define SHOAL_REPORT_REPORT_H
 
 #include "shoal/Report/LiveBuffers.h"
+#include "shoal/Simulation/Simulate.h"
 
 namespace shoal {
 
@@ -18,11 +19,12 @@ namespace shoal {
 llvm::json::Object listProgram(mlir::ModuleOp module);
 
 /// The report's data: `listing` of the program with signature, collectives and
-/// memory.
+/// memory; with the times of a forecast, where there is one.
 llvm::json::Object makeReport(const LoweredProgram &program,
                               llvm::StringRef target,
                               llvm::json::Object listing,
-                              llvm::ArrayRef<LiveBuffer> largest);
+                              llvm::ArrayRef<LiveBuffer> largest,
+                              const Forecast *forecast = nullptr);
 
 /// Writes the page that shows the data.
 void writePage(llvm::json::Object report, llvm::raw_ostream &os);

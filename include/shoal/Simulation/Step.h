@@ -37,8 +37,14 @@ struct CollectiveWork {
   std::vector<llvm::SmallVector<int64_t>> groups;
   /// `{"ep"}`, for people.
   std::string axesText;
+  /// Why it is there, as its op says.
+  std::string reason;
+  /// What the mesh says that the axes are for: `ep`; else empty.
+  std::string roles;
   /// What follows does not wait for it; a Wait does.
   bool isAsync = false;
+  /// That are copied before they are sent, or behind that, to lie in order.
+  int64_t packedBytes = 0;
 };
 
 struct Task {
@@ -48,6 +54,14 @@ struct Task {
   std::string place, layer;
   /// That it reads and writes; of a collective, that the busiest device sends.
   int64_t bytes = 0;
+  /// How much of it there is depends on data, and differs between devices.
+  bool isRagged = false;
+  /// Of a ragged product the part of the rows that there is room for which are
+  /// there on the mean device.
+  double filled = 1;
+  /// The number of the op that it was made of, or of the last of several, as
+  /// its location notes it.
+  std::optional<int64_t> op;
   std::variant<KernelWork, ProductWork, CollectiveWork> work;
 };
 
@@ -66,6 +80,8 @@ struct Loop {
   /// 1 where nobody knows, which `isKnown` says.
   int64_t trips = 1;
   bool isKnown = true;
+  /// Made for a gradient: it goes through its steps backwards.
+  bool isOfGradient = false;
   std::string place;
   Step body;
 };
@@ -82,12 +98,16 @@ struct PreparedProgram {
       trips;
   /// The collectives by their numbers. Their ops are gone when it is lowered.
   std::vector<std::pair<CollectiveCost, CollectiveWork>> collectives;
+  /// By numbers of ops, which their locations note: of products of rows that
+  /// are not all there the part that is.
+  llvm::DenseMap<int64_t, double> filled;
 };
 PreparedProgram prepareStep(mlir::ModuleOp module);
 
 /// The step of the lowered function whose memory is planned, before its kernels
-/// are functions.
-Step extractStep(mlir::func::FuncOp main, const PreparedProgram &program);
+/// are functions. `onDevice`: of a program for GPUs.
+Step extractStep(mlir::func::FuncOp main, const PreparedProgram &program,
+                 bool onDevice);
 
 } // namespace shoal
 

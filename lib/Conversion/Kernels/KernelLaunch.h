@@ -34,6 +34,8 @@ struct KernelLaunch {
   KernelSchedule schedule;
   /// Those that are only read come first.
   llvm::SmallVector<KernelBuffer> buffers;
+  /// Scalar ones, of all threads.
+  double operations = 0;
 };
 
 /// The buffers that the op touches, arguments of the outlined function.

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "shoal/Conversion/Kernels/Passes.h"
+#include "shoal/CostModel/ScalarOperations.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
@@ -87,7 +88,8 @@ static void replaceCall(func::CallOp call, const KernelLaunch &launch) {
     rt::LaunchOp::create(builder, call.getLoc(), TypeRange(), inputs, outputs,
                          *launch.kernel, ArrayRef<int64_t>{schedule.grid, 1, 1},
                          ArrayRef<int64_t>{schedule.blockX, schedule.blockY, 1},
-                         /*shared_bytes=*/0, builder.getArrayAttr(touches));
+                         /*shared_bytes=*/0, builder.getArrayAttr(touches),
+                         llvm::APFloat(launch.operations));
   call.erase();
 }
 
@@ -126,7 +128,14 @@ private:
   FailureOr<KernelLaunch> map(func::FuncOp func, LinalgOps &ops) {
     if (failed(verifyOutlined(func, ops.front())))
       return failure();
-    return ops.size() == 1 ? mapOp(func, ops.front()) : mapRows(func, ops);
+    double operations = 0;
+    for (linalg::LinalgOp op : ops)
+      operations += countScalarOperations(op);
+    FailureOr<KernelLaunch> launch =
+        ops.size() == 1 ? mapOp(func, ops.front()) : mapRows(func, ops);
+    if (succeeded(launch))
+      launch->operations = operations;
+    return launch;
   }
 
   DeviceLimits getLimits() const {

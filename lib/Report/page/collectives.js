@@ -11,6 +11,7 @@ const collectiveColumns = [
   { title: "Axes", key: "axes", cell: showAxes, className: "stack" },
   ...(report.collectives.some((c) => c.layer) ? [{ title: "Layer", key: "layer", cell: (c) => c.layer || "–" }] : []),
   { title: "Sent by a device", key: "total", cell: showSent, className: "number sent" },
+  ...(report.simulated ? [{ title: "Simulated", key: "seconds", cell: showTime, className: "number stack" }] : []),
   { title: "Why", key: "reason", cell: showReason, className: "why" },
   { title: sourceTitle(), key: "op", cell: (c) => showSource(opOf(c)), className: "source-cell" },
 ];
@@ -32,6 +33,16 @@ function showSent(collective) {
     element("span", { title: `${formatCount(collective.total)} bytes` }, formatBytes(collective.total)),
     element("span", { class: "muted small" }, runs + formatShare(collective.total, whole)),
     bar(collective.total, whole),
+  ];
+}
+
+// Of an op or a collective, as simulated on a machine.
+function showTime({ time }) {
+  if (!time) return null;
+  const title = `simulated on ${report.simulated.machine}`;
+  return [
+    element("span", { title }, formatSeconds(time.seconds)),
+    element("span", { class: "muted small" }, time.bound),
   ];
 }
 
@@ -86,7 +97,7 @@ function sortButton(column) {
   const isKey = collectiveView.key === column.key;
   const arrow = isKey ? (collectiveView.descending ? " ▼" : " ▲") : "";
   const sort = () => {
-    collectiveView.descending = isKey ? !collectiveView.descending : column.key === "total";
+    collectiveView.descending = isKey ? !collectiveView.descending : ["total", "seconds"].includes(column.key);
     collectiveView.key = column.key;
     showCollectives();
   };

@@ -18,6 +18,7 @@ function readReport() {
     if (op !== null) report.ops[op].plan = plan;
   });
   report.memory.buffers.forEach((buffer, index) => linkBuffer(report, buffer, index));
+  if (report.simulated) linkTimes(report);
   return report;
 }
 
@@ -27,6 +28,16 @@ function linkOp(report, op, index) {
   op.shortName = op.name.replace(/^(shoal|spmd|arith|math|func)\./, "");
   for (const value of op.results) report.values[value].def = op;
   for (const value of new Set(op.operands)) report.values[value].users.push(op);
+}
+
+// Of ops and collectives that take any; the others have none.
+function linkTimes(report) {
+  report.simulated.ops.forEach(({ op, seconds, bound }) => {
+    if (op < report.ops.length) report.ops[op].time = { seconds, bound };
+  });
+  report.simulated.collectives.forEach(({ number, seconds, bound }) => {
+    Object.assign(report.collectives[number], { seconds, time: { seconds, bound } });
+  });
 }
 
 function linkBuffer(report, buffer, index) {

@@ -35,11 +35,15 @@ function facts(pairs) {
 
 function costFacts(op) {
   const { collective } = op;
+  const time = op.time
+    ? ["simulated", `${formatSeconds(op.time.seconds)} on ${report.simulated.machine}, bound by ${op.time.bound}`]
+    : null;
   const runs = op.runs ? ["runs", `${formatCount(op.runs)} times`] : null;
   if (!collective) {
     return [
       op.flops ? ["arithmetic", formatFlops(op.flops * (op.runs || 1))] : null,
       op.plan ? ["computed by", element("code", {}, op.plan)] : null,
+      time,
       runs,
     ];
   }
@@ -47,6 +51,7 @@ function costFacts(op) {
   return [
     ["axes", `${formatAxes(collective.axes)}, groups of ${collective.group_size}`],
     ["sent", `${formatBytes(collective.total)} by a device${once}`],
+    time,
     ["why", showReason(collective)],
   ];
 }

@@ -23,6 +23,16 @@ function formatFlops(flops) {
   return `${unit === 0 ? flops : threeDigits(flops)} ${units[unit]}FLOP`;
 }
 
+function formatSeconds(seconds) {
+  const units = ["s", "ms", "µs", "ns"];
+  let unit = 0;
+  while (seconds < 1 && unit < units.length - 1) {
+    seconds *= 1000;
+    unit += 1;
+  }
+  return `${threeDigits(seconds)} ${units[unit]}`;
+}
+
 function threeDigits(number) {
   if (number >= 100) return number.toFixed(0);
   return number.toFixed(number >= 10 ? 1 : 2);

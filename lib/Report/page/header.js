@@ -46,6 +46,7 @@ function mainFigures() {
   const runs = collectives.reduce((sum, collective) => sum + collective.runs, 0);
   const ratio = flops.global_einsum > 0 ? (flops.einsum * report.devices) / flops.global_einsum : null;
   return [
+    ...simulatedFigures(),
     ["Devices", formatCount(report.devices), `target ${report.target}`],
     ["Sent by a device", formatBytes(sent),
       runs === collectives.length
@@ -58,6 +59,16 @@ function mainFigures() {
         ? `einsums ${formatFlops(flops.einsum)}`
         : `einsums of all devices: ${ratio.toFixed(2)} × the global program's`],
   ];
+}
+
+function simulatedFigures() {
+  const { simulated } = report;
+  if (!simulated) return [];
+  const exposed = simulated.exposed_seconds > 0
+    ? `${formatSeconds(simulated.exposed_seconds)} of exposed communication`
+    : "no exposed communication";
+  const mfu = simulated.mfu > 0 ? `, MFU ${(100 * simulated.mfu).toFixed(1)} %` : "";
+  return [["A step, simulated", formatSeconds(simulated.step_seconds), `on ${simulated.machine}: ${exposed}${mfu}`]];
 }
 
 function showTile([name, figure, note]) {

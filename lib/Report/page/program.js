@@ -15,6 +15,7 @@ const programColumns = [
   { title: "Global shape", className: "shape-cell", cell: (op) => mainResult(op, showShape) },
   { title: "On a device", className: "shape-cell", cell: (op) => mainResult(op, showLocalShape) },
   { title: "Cost", className: "number cost", cell: showCost },
+  ...(report.simulated ? [{ title: "Simulated", className: "number time", cell: showOpTime }] : []),
   { title: sourceTitle(), className: "source-cell", cell: showSource },
 ];
 
@@ -49,6 +50,13 @@ function showCost(op) {
     return element("strong", { title: "bytes that a device sends" }, formatBytes(op.collective.total));
   if (op.flops) return element("span", { class: "muted" }, formatFlops(op.flops * (op.runs || 1)));
   return null;
+}
+
+// In one line, as rows are of one height.
+function showOpTime({ time }) {
+  if (!time) return null;
+  const title = `simulated on ${report.simulated.machine}, bound by ${time.bound}`;
+  return element("span", { class: "muted", title }, formatSeconds(time.seconds));
 }
 
 function showProgram(ops) {

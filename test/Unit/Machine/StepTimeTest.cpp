@@ -285,6 +285,43 @@ TEST(StepTimeTest, TwoStepsSendFewerMessages) {
   EXPECT_GT(inTwo(large), pairwise(large));
 }
 
+TEST(StepTimeTest, RowsGoToFewerUnitsThanExperts) {
+  // Any of 4 units, one expert each: as a die thrown k times without repeats.
+  EXPECT_DOUBLE_EQ(expectedUnits(4, 4, 2, 4), 2);
+  EXPECT_DOUBLE_EQ(expectedUnits(256, 8, 1, 8), 1);
+  EXPECT_DOUBLE_EQ(expectedUnits(8, 8, 8, 8), 8);
+  // 2 of 4 experts in 2 units: both in one with a chance of 1/3.
+  EXPECT_DOUBLE_EQ(expectedUnits(4, 2, 2, 2), 2 - 1.0 / 3);
+  // Routing that is limited to 4 of 8 units stays there.
+  EXPECT_LT(expectedUnits(256, 8, 8, 4), 4);
+  EXPECT_GT(expectedUnits(256, 8, 8, 4), 3.5);
+  EXPECT_GT(expectedUnits(256, 8, 8, 8), 5);
+}
+
+/// What an all_to_all sends k times it sends once a unit.
+TEST(StepTimeTest, TwoStageDispatchSendsARowOnce) {
+  Cluster islands = makeIslands();
+  int64_t bytes = int64_t(127) << 24;
+  auto inStages = [&](RowCopies copies) {
+    return priceTwoStageDispatch(islands, {8, 16}, 0, bytes, copies).time;
+  };
+  // One expert, one unit: the 2-D all_to_all.
+  EXPECT_EQ(inStages({1, 1}), priceAllToAll2D(islands, {8, 16}, 0, bytes).time);
+  EXPECT_LT(inStages({8, 3.5}), inStages({8, 6}));
+  EXPECT_LT(
+      inStages({8, 3.5}),
+      priceCollective(islands, CollectiveKind::AllToAll, {8, 16}, bytes).time);
+}
+
+TEST(StepTimeTest, AttentionHasAShareOfItsOwn) {
+  Chip chip = makeIslands().chip;
+  chip.attentionEfficiency = 0.5;
+  Price price = priceAttention(chip, "bf16", 1e12, 1000);
+  EXPECT_EQ(price.time, 4000000000);
+  EXPECT_EQ(price.bound, Bound::Flops);
+  EXPECT_EQ(priceAttention(chip, "bf16", 1, 3000000).bound, Bound::Memory);
+}
+
 TEST(StepTimeTest, ProductsAreBoundByWhatIsLonger) {
   Chip chip = makeIslands().chip;
   chip.products = {0.8, {48, 48, 256}, {1, 1, 128}};

@@ -4,6 +4,9 @@
 // Steps made by hand on clusters whose prices are round numbers.
 
 #include "shoal/Simulation/Simulate.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include <chrono>
 #include <gtest/gtest.h>
 
 using namespace shoal;
@@ -46,10 +49,19 @@ static Task collective(double microseconds, int64_t number = 0,
   return task;
 }
 
-static SimulatedStep run(const Step &step, const Cluster &cluster) {
-  support::Result<SimulatedStep> result = simulate(step, 2, cluster);
+static SimulatedStep run(const Step &step, const Cluster &cluster,
+                         const SimulationOptions &options = {}) {
+  support::Result<SimulatedStep> result = simulate(step, 2, cluster, options);
   EXPECT_TRUE(result) << result.error().message;
   return *result;
+}
+
+static std::string pageOf(const SimulatedStep &step) {
+  Cluster cluster = makeCluster();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printForecast({step, cluster, 2, 0, 0}, os);
+  return text;
 }
 
 static double inMicroseconds(Picoseconds time) { return time * 1e-6; }
@@ -94,16 +106,151 @@ TEST(SimulateTest, UnknownLoopsAreSaid) {
   loop->isKnown = false;
   loop->place = "f.py:3:1";
   loop->body = {kernel(1)};
-  EXPECT_EQ(run({loop}, makeCluster()).unknownLoops,
-            std::vector<std::string>{"f.py:3:1"});
+  SimulatedStep step = run({loop}, makeCluster());
+  ASSERT_EQ(step.loops.size(), 1u);
+  EXPECT_FALSE(step.loops[0].isKnown);
+  EXPECT_NE(pageOf(step).find("the loop at f.py:3:1 counts once"),
+            std::string::npos);
 }
 
 TEST(SimulateTest, OfBranchesTheLongestCounts) {
   auto branch = std::make_shared<Branch>();
+  branch->place = "f.py:7:2";
   branch->branches = {{kernel(1)}, {kernel(4), kernel(1)}, {}};
   SimulatedStep step = run({branch, kernel(1)}, makeCluster());
   EXPECT_DOUBLE_EQ(inMicroseconds(step.time), 6);
   EXPECT_EQ(step.tasks.size(), 3u);
+  EXPECT_NE(pageOf(step).find("the branch at f.py:7:2 counts as its longest: "
+                              "5.00 us, others from 0.0 ns"),
+            std::string::npos)
+      << pageOf(step);
+}
+
+/// What was before it stays, and runs of loops around it count.
+TEST(SimulateTest, BranchesStandInLoops) {
+  auto branch = std::make_shared<Branch>();
+  branch->branches = {{collective(2)}, {kernel(1)}};
+  auto loop = std::make_shared<Loop>();
+  loop->trips = 3;
+  loop->body = {kernel(1), branch};
+  SimulatedStep step = run({kernel(1), loop}, makeCluster());
+  EXPECT_DOUBLE_EQ(inMicroseconds(step.time), 10);
+  EXPECT_DOUBLE_EQ(inMicroseconds(step.exposed), 6);
+  ASSERT_EQ(step.tasks.size(), 3u);
+  EXPECT_EQ(step.tasks[2].runs, 3);
+}
+
+TEST(SimulateTest, CollectivesPackWhatTheySend) {
+  Task packed = collective(2);
+  // Each byte is read and written.
+  std::get<CollectiveWork>(packed.work).packedBytes = 500000;
+  SimulatedStep step = run({packed}, makeCluster());
+  EXPECT_DOUBLE_EQ(inMicroseconds(step.time), 3);
+  EXPECT_DOUBLE_EQ(inMicroseconds(step.tasks[0].packing), 1);
+  EXPECT_EQ(step.tasks[0].price.bound, Bound::Link);
+  // Where that is most of it, memory is what it is bound by.
+  std::get<CollectiveWork>(packed.work).packedBytes = 5000000;
+  EXPECT_EQ(run({packed}, makeCluster()).tasks[0].price.bound, Bound::Memory);
+}
+
+TEST(SimulateTest, TheMostLoadedDeviceHasMoreOfRaggedWork) {
+  Task product, sent = collective(2);
+  product.work = ProductWork{"f32", {1, 100, 100, 100}};
+  product.isRagged = sent.isRagged = true;
+  // Of the rows that there is room for half are there, 1 us of 2.
+  product.filled = 0.5;
+  auto timeWith = [&](double imbalance) {
+    return inMicroseconds(
+        run({product, kernel(3), sent}, makeCluster(), {imbalance}).time);
+  };
+  EXPECT_DOUBLE_EQ(timeWith(1), 1 + 3 + 2);
+  EXPECT_DOUBLE_EQ(timeWith(1.5), 1.5 + 3 + 3);
+  // No device has more rows than it has room for.
+  EXPECT_DOUBLE_EQ(timeWith(4), 2 + 3 + 8);
+}
+
+/// Three trips of 2 devices bring 2 micro-batches through.
+TEST(SimulateTest, LoopsThatHandOnArePipelines) {
+  Task handedOn = collective(1);
+  auto &work = std::get<CollectiveWork>(handedOn.work);
+  work.kind = CollectiveKind::Permute;
+  work.roles = "pp, x";
+  auto loop = std::make_shared<Loop>();
+  loop->place = "stages.py:3:1";
+  loop->trips = 3;
+  loop->body = {kernel(1), handedOn};
+  SimulatedStep step = run({loop}, makeCluster());
+  EXPECT_EQ(step.loops[0].pipelineDevices, 2);
+  EXPECT_NE(pageOf(step).find("the pipeline at stages.py:3:1: 2 devices, 3 "
+                              "ticks of 2.00 us, 33 % of them waiting"),
+            std::string::npos)
+      << pageOf(step);
+  loop->trips = 1;
+  EXPECT_EQ(run({loop}, makeCluster()).loops[0].pipelineDevices, 1);
+  std::get<CollectiveWork>(std::get<Task>(loop->body[1]).work).roles = "dp";
+  loop->trips = 3;
+  EXPECT_EQ(run({loop}, makeCluster()).loops[0].pipelineDevices, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Traces
+//===----------------------------------------------------------------------===//
+
+/// What runs beside each other has lanes of its own; a loop's body stands once.
+TEST(SimulateTest, TracesShowStreams) {
+  Cluster cluster = makeCluster();
+  cluster.chip.overlaps = true;
+  Task beside = collective(5, 0, true);
+  beside.place = "f.py:1:1";
+  auto loop = std::make_shared<Loop>();
+  loop->trips = 10;
+  loop->body = {kernel(1)};
+  SimulatedStep step = run({beside, kernel(3), Wait{0}, loop}, cluster);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  writeTrace({step, cluster, 2, 0, 0}, os);
+  auto parsed = llvm::json::parse(text);
+  ASSERT_TRUE(bool(parsed)) << text;
+  llvm::StringMap<const llvm::json::Object *> events;
+  for (const llvm::json::Value &event :
+       *parsed->getAsObject()->getArray("traceEvents"))
+    if (event.getAsObject()->getString("ph") == "X")
+      events[*event.getAsObject()->getString("name")] = event.getAsObject();
+  const llvm::json::Object &sent = *events["all_gather"];
+  EXPECT_EQ(sent.getNumber("ts"), 0);
+  EXPECT_EQ(sent.getNumber("dur"), 5);
+  EXPECT_EQ(sent.getObject("args")->getString("loc"), "f.py:1:1");
+  // The last kernel is that of the loop.
+  EXPECT_NE(events["kernel"]->getInteger("tid"), sent.getInteger("tid"));
+  EXPECT_EQ(events["kernel"]->getNumber("dur"), 1);
+  EXPECT_EQ(events["kernel"]->getObject("args")->getInteger("runs"), 10);
+  EXPECT_EQ(events["loop, 10 trips"]->getNumber("ts"), 5);
+  EXPECT_EQ(events["loop, 10 trips"]->getNumber("dur"), 10);
+  EXPECT_EQ(events["step"]->getNumber("dur"), 15);
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+/// All of it, for ten thousand ops, takes some hundredths of a second.
+TEST(SimulateTest, LargeStepsAreQuick) {
+  Cluster cluster = makeCluster();
+  Step step;
+  for (int64_t number = 0; number < 5000; ++number) {
+    Task task = kernel(1);
+    task.place = "model.py:" + std::to_string(number);
+    auto branch = std::make_shared<Branch>();
+    branch->branches = {{task}, {collective(1)}};
+    llvm::append_range(step, Step{task, branch});
+  }
+  auto begin = std::chrono::steady_clock::now();
+  SimulatedStep result = run(step, cluster);
+  EXPECT_FALSE(pageOf(result).empty());
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(result.tasks.size(), 10000u);
+  EXPECT_LT(seconds.count(), 1);
 }
 
 TEST(SimulateTest, TheHostLaunches) {

@@ -212,6 +212,30 @@ def test_names_that_look_like_markup_stay_text(browser, pages):
     assert texts(browser, ".axis") == ["</script><b> = 4"]
 
 
+def test_simulated_seconds_stand_beside_bytes(browser, tmp_path):
+    page, stats = tmp_path / "page.html", tmp_path / "stats.json"
+    machine = ROOT / "machines" / "dgx-h100.toml"
+    command = (f"--simulate={machine}", "--emit=report", "-o", page, "--stats", stats)
+    run(BIN / "shoalc", PROGRAMS["moe_layer"], *command).expect_success()
+    predicted = load_json(stats)["predicted"]
+    browser.open(page)
+    text = "document.querySelector(arguments[0]).innerText"
+    assert "A step, simulated" in browser.run(text, "#header")
+    cells = "[...document.querySelectorAll('table.collectives td:nth-child(4)')].map((c) => c.innerText)"
+    shown = browser.run(cells)
+    assert len(shown) == len(predicted["collectives"]) > 0
+    assert all("latency of nvlink" in each for each in shown), shown
+    width = "document.querySelector('table.program th.time').getBoundingClientRect().width"
+    assert browser.run(width) >= 80
+    # An op's details have its time, and all ops together have no more than the step.
+    data = read_data(page)["simulated"]
+    assert sum(op["seconds"] for op in data["ops"]) <= data["step_seconds"]
+    dearest = max(data["ops"], key=lambda op: op["seconds"])
+    browser.open(page, f"#op-{dearest['op']}")
+    details = browser.run(text, "#details")
+    assert f"on dgx-h100, bound by {dearest['bound']}" in details, details
+
+
 def test_search_and_filters(browser, pages):
     from selenium.webdriver.common.keys import Keys
 

@@ -94,6 +94,13 @@ calls::WindowLayout WindowsAttr::getLayout() const {
   return layout;
 }
 
+int64_t WindowsAttr::count() const {
+  int64_t windows = 1;
+  for (const WindowLoop &loop : getLoops())
+    windows *= loop.size;
+  return windows;
+}
+
 //===----------------------------------------------------------------------===//
 // gather, scatter
 //===----------------------------------------------------------------------===//

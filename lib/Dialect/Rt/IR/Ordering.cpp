@@ -86,6 +86,14 @@ int64_t TopKOp::getScratchBytes(const ProgramMeshes &, bool onDevice) {
 // sort
 //===----------------------------------------------------------------------===//
 
+/// Comparisons.
+double SortOp::countOperations() {
+  ShapedType type = shapedTypeOf(getInputs().front());
+  auto length = static_cast<double>(type.getDimSize(getDim()));
+  return static_cast<double>(type.getNumElements()) *
+         std::log2(std::max(length, 1.0));
+}
+
 LogicalResult SortOp::verify() {
   auto keys = static_cast<int64_t>(getKeys());
   auto count = static_cast<int64_t>(getInputs().size());

@@ -200,6 +200,13 @@ double EinsumOp::countTerms() {
   return count;
 }
 
+std::optional<ProductShape> EinsumOp::getProductShape() {
+  MatrixSizes sizes = getMatrixSizes();
+  double matrix = static_cast<double>(sizes.rows) * sizes.columns * sizes.sums;
+  int64_t batch = matrix > 0 ? std::llround(countTerms() / matrix) : 0;
+  return ProductShape{batch, sizes.rows, sizes.columns, sizes.sums};
+}
+
 //===----------------------------------------------------------------------===//
 // ragged_einsum
 //===----------------------------------------------------------------------===//
@@ -254,6 +261,42 @@ double RaggedEinsumOp::countTerms() {
   double product =
       elements(getLhs()) * elements(getRhs()) * elements(getOutput());
   return std::sqrt(product / std::max(elements(getBegins()), 1.0));
+}
+
+/// How many groups share the rows of one matrix.
+static int64_t countGroups(const ProductTerms &terms, char rows) {
+  const auto &operands = terms.spec.inputs;
+  const auto &matrix = operands[llvm::is_contained(operands[0], rows) ? 0 : 1];
+  int64_t groups = 1;
+  for (auto [letter, size] : llvm::zip_equal(terms.letters, terms.sizes))
+    if (llvm::is_contained(operands[2], letter) &&
+        !llvm::is_contained(matrix, letter))
+      groups *= size;
+  return std::max<int64_t>(1, groups);
+}
+
+/// Of groups of equal sizes, each with a product of its own.
+std::optional<ProductShape> RaggedEinsumOp::getProductShape() {
+  ProductTerms terms = getTerms();
+  auto has = [&](unsigned term, char letter) {
+    return llvm::is_contained(terms.spec.inputs[term], letter);
+  };
+  auto partOf = [&](char letter, ProductShape &shape) -> int64_t & {
+    if (has(2, letter))
+      return shape.batch;
+    if (!llvm::is_contained(terms.spec.result, letter))
+      return shape.k;
+    if (has(0, letter))
+      return has(1, letter) ? shape.batch : shape.m;
+    return shape.n;
+  };
+  char rows = getRows().front();
+  ProductShape shape;
+  for (auto [letter, size] : llvm::zip_equal(terms.letters, terms.sizes))
+    partOf(letter, shape) *=
+        letter == rows ? llvm::divideCeil(size, countGroups(terms, rows))
+                       : size;
+  return shape;
 }
 
 } // namespace shoal::rt

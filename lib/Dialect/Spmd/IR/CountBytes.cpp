@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What each collective sends.
+// What each collective sends, and between whom.
 
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
@@ -116,4 +116,33 @@ std::string ExchangeOp::describeAxes() {
     return spmd::describeAxes(getContext(), flat);
   };
   return describe(getSourceAxes()) + " -> " + describe(getTargetAxes());
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds
+//===----------------------------------------------------------------------===//
+
+CollectiveKind AllGatherOp::getCollectiveKind() {
+  return CollectiveKind::AllGather;
+}
+CollectiveKind AllReduceOp::getCollectiveKind() {
+  return CollectiveKind::AllReduce;
+}
+CollectiveKind ReduceScatterOp::getCollectiveKind() {
+  return CollectiveKind::ReduceScatter;
+}
+CollectiveKind AllToAllOp::getCollectiveKind() {
+  return CollectiveKind::AllToAll;
+}
+CollectiveKind RaggedAllToAllOp::getCollectiveKind() {
+  return CollectiveKind::AllToAll;
+}
+CollectiveKind CollectivePermuteOp::getCollectiveKind() {
+  return CollectiveKind::Permute;
+}
+CollectiveKind HaloExchangeOp::getCollectiveKind() {
+  return CollectiveKind::Permute;
+}
+CollectiveKind ExchangeOp::getCollectiveKind() {
+  return CollectiveKind::Permute;
 }

@@ -16,6 +16,7 @@
 #include "shoal/Dialect/Rt/IR/RuntimeCalls.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Machine/ProductShape.h"
 #include "shoal/Products/EinsumSpec.h"
 
 namespace shoal::calls {

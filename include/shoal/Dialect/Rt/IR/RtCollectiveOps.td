@@ -189,7 +189,8 @@ def Rt_RaggedAllToAllOp : Rt_MeshCallOp<"ragged_all_to_all"> {
     `outs` `(` $output `:` type($output) `)` }],
     Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
   let declarations = !strconcat(Rt_CollectiveDeclarations, Rt_ScratchDeclarations,
-                                "bool readsOutputs() { return true; }");
+                                "bool readsOutputs() { return true; }\n",
+                                "bool isRagged() { return true; }");
 }
 
 def Rt_CollectivePermuteOp : Rt_CollectiveOp<"collective_permute"> {

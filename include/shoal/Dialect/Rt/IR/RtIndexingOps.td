@@ -27,6 +27,8 @@ def Rt_WindowsAttr : Rt_Attr<"Windows", "windows"> {
   let extraClassDeclaration = [{
     /// With the strides of a dense operand.
     ::shoal::calls::WindowLayout getLayout() const;
+    /// How many windows there are.
+    int64_t count() const;
   }];
 }
 
@@ -58,6 +60,7 @@ def Rt_GatherOp : Rt_CallOp<"gather", "getOutputMutable()"> {
     $windows `ins` `(` $input `,` $indices `:` type($input) `,` type($indices) `)`
     `outs` `(` $output `:` type($output) `)` attr-dict (`->` type($results)^)?
   }];
+  let declarations = "int64_t countIndexedRows() { return getWindows().count(); }";
 }
 
 def Rt_ScatterOp : Rt_CallOp<"scatter", "getOutputMutable()"> {
@@ -89,7 +92,10 @@ def Rt_ScatterOp : Rt_CallOp<"scatter", "getOutputMutable()"> {
     $windows (`kind` $kind^)? `ins` `(` $indices `,` $updates `:` type($indices) `,` type($updates) `)`
     `outs` `(` $output `:` type($output) `)` }],
     Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
-  let declarations = !strconcat(Rt_ScratchDeclarations, "bool readsOutputs() { return true; }");
+  let declarations = !strconcat(Rt_ScratchDeclarations, [{
+    bool readsOutputs() { return true; }
+    int64_t countIndexedRows() { return getWindows().count(); }
+  }]);
 }
 
 def Rt_RowsOp : Op<Rt_Dialect, "rows", [Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {

@@ -30,6 +30,23 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
       }], "::llvm::StringRef", "whyNotOnDevice", (ins), "", "return {};">,
     InterfaceMethod<"Multiplications, each followed by an addition.",
       "double", "countTerms", (ins), "", "return 0;">,
+    InterfaceMethod<[{
+        Of a product of matrices their sizes, of elements as the first operand
+        has.
+      }], "std::optional<::shoal::ProductShape>", "getProductShape", (ins), "",
+      "return std::nullopt;">,
+    InterfaceMethod<"Scalar operations of what is no product of matrices.",
+      "double", "countOperations", (ins), "", "return 2 * $_op.countTerms();">,
+    InterfaceMethod<[{
+        Rows or windows that it reads or writes at places which are known only
+        as the program runs.
+      }], "int64_t", "countIndexedRows", (ins), "", "return 0;">,
+    InterfaceMethod<[{
+        Whether how much it does of what there is room for is known only as the
+        program runs, and differs between devices.
+      }], "bool", "isRagged", (ins), "", "return false;">,
+    InterfaceMethod<"Whether what it runs is the program's own code: a kernel.",
+      "bool", "runsKernel", (ins), "", "return false;">,
     InterfaceMethod<"Whether the function has an argument for scratch, the last.",
       "bool", "takesScratch", (ins), "", "return false;">,
     InterfaceMethod<[{

@@ -82,7 +82,10 @@ def Rt_SortOp : Rt_CallOp<"sort", "getOutputsMutable()", [AttrSizedOperandSegmen
     `keys` $keys `dim` $dim `ins` `(` $inputs `:` type($inputs) `)`
     `outs` `(` $outputs `:` type($outputs) `)` }],
     Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
-  let declarations = !strconcat(Rt_ScratchDeclarations, "bool isVariadic() { return true; }");
+  let declarations = !strconcat(Rt_ScratchDeclarations, [{
+    bool isVariadic() { return true; }
+    double countOperations();
+  }]);
 }
 
 #endif // RT_ORDERING_OPS_TD

@@ -118,6 +118,7 @@ def Rt_EinsumOp : Rt_CallOp<"einsum", "getOutputMutable()", [AttrSizedOperandSeg
     bool isFloat8();
     bool isVariadic() { return true; }
     double countTerms();
+    std::optional<::shoal::ProductShape> getProductShape();
   }]);
 }
 
@@ -159,6 +160,8 @@ def Rt_RaggedEinsumOp : Rt_CallOp<"ragged_einsum", "getOutputMutable()"> {
     static bool multiplies(::mlir::Type in, ::mlir::Type out);
     ::shoal::rt::ProductTerms getTerms();
     double countTerms();
+    std::optional<::shoal::ProductShape> getProductShape();
+    bool isRagged() { return true; }
   }]);
 }
 

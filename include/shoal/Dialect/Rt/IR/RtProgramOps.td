@@ -80,6 +80,7 @@ def Rt_LaunchOp : Rt_CallOp<"launch", "getOutputsMutable()", [AttrSizedOperandSe
   let description = [{
     Launches the kernel with this number among the program's, which gets the
     buffers, those that it reads alone first. A grid of no blocks does nothing.
+    `operations` are the scalar ones of the kernel, for who estimates its time.
     ```mlir
     func.func @launch(%x: memref<4x4xf32>, %y: memref<4x4xf32>) {
       rt.launch 0 grid [1, 1, 1] block [16, 1, 1]
@@ -98,7 +99,8 @@ def Rt_LaunchOp : Rt_CallOp<"launch", "getOutputsMutable()", [AttrSizedOperandSe
   let arguments = (ins Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs, I64Attr:$kernel,
                        DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$block,
                        DefaultValuedAttr<I64Attr, "0">:$shared_bytes,
-                       TypedArrayAttrBase<Rt_TouchAttr, "what is touched">:$touches);
+                       TypedArrayAttrBase<Rt_TouchAttr, "what is touched">:$touches,
+                       DefaultValuedAttr<F64Attr, "0.0">:$operations);
   let assemblyFormat = [{
     $kernel `grid` $grid `block` $block (`shared` $shared_bytes^)? `touches` $touches
     (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $outputs `:` type($outputs) `)`
@@ -107,6 +109,8 @@ def Rt_LaunchOp : Rt_CallOp<"launch", "getOutputsMutable()", [AttrSizedOperandSe
   let declarations = [{
     bool takesAnyMemref() { return true; }
     bool isVariadic() { return true; }
+    bool runsKernel() { return true; }
+    double countOperations() { return getOperations().convertToDouble(); }
   }];
 }
 

@@ -7,6 +7,7 @@
 #define SHOAL_DIALECT_SPMD_IR_SPMD_H
 
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Machine/CollectiveKind.h"
 #include "shoal/Sharding/RowMap.h"
 
 #include "shoal/Dialect/Spmd/IR/SpmdDialect.h.inc"

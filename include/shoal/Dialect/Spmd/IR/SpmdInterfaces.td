@@ -36,6 +36,11 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
         Support/CollectiveBytes.h.
       }], "int64_t", "countBytes", (ins), "", "return 0;">,
     InterfaceMethod<[{
+        Who sends to whom, of which these bytes are: what their time on the
+        links between devices is computed by.
+      }], "::shoal::CollectiveKind", "getCollectiveKind", (ins), "",
+      "return ::shoal::CollectiveKind::Permute;">,
+    InterfaceMethod<[{
         The group for reports, `{"x", "y":(1)2}`; where data goes from one list
         of axes to another, both.
       }], "std::string", "describeAxes", (ins), "",

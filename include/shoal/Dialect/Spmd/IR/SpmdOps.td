@@ -16,14 +16,14 @@ class Spmd_Op<string mnemonic, list<Trait> traits = []>
 }
 
 /// An op that moves data.
-defvar Spmd_Collective = DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes"]>;
+defvar Spmd_Collective = DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes", "getCollectiveKind"]>;
 /// The same that computes on the way.
 defvar Spmd_ReducingCollective =
-    DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes", "reduces"]>;
+    DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes", "getCollectiveKind", "reduces"]>;
 /// One that moves data between two lists of axes.
 defvar Spmd_TwoSidedCollective =
     DeclareOpInterfaceMethods<CollectiveOpInterface,
-        ["countBytes", "describeAxes", "getResultMeshAttr"]>;
+        ["countBytes", "getCollectiveKind", "describeAxes", "getResultMeshAttr"]>;
 /// An op that depends on the device's place and moves nothing.
 defvar Spmd_Local = DeclareOpInterfaceMethods<CollectiveOpInterface, ["communicates"]>;
 
