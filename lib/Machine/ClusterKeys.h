@@ -63,6 +63,7 @@ void visitKeys(Keys &keys, Chip &chip) {
   keys.number("memory_bw", chip.memoryBandwidth, Law::Positive,
               IsRequired::Yes);
   keys.number("memory_eff", chip.memoryEfficiency, Law::Share);
+  keys.curve("memory_points", chip.memoryShare, Law::Positive);
   keys.byName("flops", chip.flops, Law::Positive);
   keys.table("gemm", [&](Keys &inner) { visitKeys(inner, chip.products); });
   keys.number("attention", chip.attentionEfficiency, Law::Share);

@@ -26,7 +26,10 @@ static double efficiencyOf(const ProductCurve &curve, ProductShape shape) {
 }
 
 static double memorySeconds(const Chip &chip, int64_t bytes) {
-  return bytes / (chip.memoryBandwidth * chip.memoryEfficiency);
+  double rate = chip.memoryBandwidth * chip.memoryEfficiency;
+  if (!chip.memoryShare.empty())
+    rate *= valueAt(chip.memoryShare, static_cast<double>(bytes));
+  return bytes / rate;
 }
 
 /// The longest of what runs at once, behind the start of a kernel.

@@ -57,6 +57,8 @@ struct Chip {
   double memoryBandwidth = 0;
   /// Share of it that streaming kernels reach.
   double memoryEfficiency = 1;
+  /// Share that kernels of as many bytes reach: over 1 in caches.
+  Curve memoryShare;
   /// Operations a second of products, by element type: {"bf16", 989.5e12}.
   std::map<std::string, double> flops;
   ProductCurve products;

@@ -1,0 +1,26 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Calls.h"
+#include "Program/Fatal.h"
+
+#include <algorithm>
+
+using namespace shoal::bench;
+
+/// Ones: products of them stay numbers that arithmetic is fast on.
+static shoal::rt::Buffer allocateOnes(size_t bytes) {
+  shoal::rt::Buffer buffer = shoal::rt::allocate(bytes);
+  if (!buffer)
+    shoal::rt::fatal("not enough memory: " +
+                     shoal::rt::formatBytes(static_cast<double>(bytes)) +
+                     " are measured with");
+  std::fill_n(reinterpret_cast<float *>(buffer.get()), bytes / sizeof(float),
+              1.0F);
+  return buffer;
+}
+
+Memory::Memory(size_t bytesOfEach) : size(bytesOfEach) {
+  for (shoal::rt::Buffer &buffer : buffers)
+    buffer = allocateOnes(bytesOfEach);
+}
