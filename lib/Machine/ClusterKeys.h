@@ -66,6 +66,7 @@ void visitKeys(Keys &keys, Chip &chip) {
   keys.curve("memory_points", chip.memoryShare, Law::Positive);
   keys.byName("flops", chip.flops, Law::Positive);
   keys.table("gemm", [&](Keys &inner) { visitKeys(inner, chip.products); });
+  keys.number("groups", chip.groupEfficiency, Law::Share);
   keys.number("attention", chip.attentionEfficiency, Law::Share);
   keys.number("elementwise", chip.elementwiseFlops, Law::NotNegative);
   keys.number("row", chip.indexedRow, Law::NotNegative);

@@ -43,7 +43,8 @@ static Price longestOf(const Chip &chip, double flops, double memory) {
 Price shoal::priceProduct(const Chip &chip, llvm::StringRef type,
                           ProductShape shape, int64_t bytes) {
   double operations = 2.0 * shape.batch * shape.m * shape.n * shape.k;
-  double efficiency = efficiencyOf(chip.products, shape);
+  double efficiency = efficiencyOf(chip.products, shape) *
+                      (shape.hasGroups ? chip.groupEfficiency : 1);
   double seconds =
       operations > 0 ? operations / (peakOf(chip, type) * efficiency) : 0;
   return longestOf(chip, seconds, memorySeconds(chip, bytes));

@@ -85,7 +85,8 @@ static ProductShape shapeOf(rt::RaggedEinsumOp product) {
   int64_t columns = std::max<int64_t>(1, results / rows);
   int64_t sums =
       std::max<int64_t>(1, std::llround(terms / (double(rows) * columns)));
-  return {groups, std::max<int64_t>(1, rows / groups), columns, sums};
+  return {groups, std::max<int64_t>(1, rows / groups), columns, sums,
+          /*hasGroups=*/true};
 }
 
 //===----------------------------------------------------------------------===//

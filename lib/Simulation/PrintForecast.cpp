@@ -225,6 +225,18 @@ static llvm::json::Object toJson(const Totals &totals) {
   return object;
 }
 
+/// In program order, as a run's trace has those of the runtime.
+static llvm::json::Array tasksOf(const SimulatedStep &step) {
+  llvm::json::Array tasks;
+  for (const SimulatedTask &each : step.tasks)
+    tasks.push_back(llvm::json::Object{{"name", each.task.name},
+                                       {"loc", each.task.place},
+                                       {"bytes", each.task.bytes},
+                                       {"runs", each.runs},
+                                       {"seconds", inSeconds(each.price.time)}});
+  return tasks;
+}
+
 llvm::json::Object shoal::toJson(const Forecast &forecast) {
   return llvm::json::Object{
       {"machine", forecast.cluster.name},
@@ -237,5 +249,6 @@ llvm::json::Object shoal::toJson(const Forecast &forecast) {
       {"peak_bytes", forecast.peakBytes},
       {"seconds_by_kind", ::toJson(sumByKind(forecast.step))},
       {"seconds_by_bound", ::toJson(sumByBound(forecast))},
+      {"tasks", tasksOf(forecast.step)},
   };
 }

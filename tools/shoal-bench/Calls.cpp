@@ -20,6 +20,11 @@ static shoal::rt::Buffer allocateOnes(size_t bytes) {
   return buffer;
 }
 
+/// Places begin where tensors do in programs.
+Tensor::Tensor(char *begin, size_t size, size_t bytes)
+    : begin(begin), bytes((bytes + 63) / 64 * 64),
+      count(std::clamp<size_t>(size / this->bytes, 1, places)) {}
+
 Memory::Memory(size_t bytesOfEach) : size(bytesOfEach) {
   for (shoal::rt::Buffer &buffer : buffers)
     buffer = allocateOnes(bytesOfEach);

@@ -55,9 +55,10 @@ void Collectives::addSize(Stopwatch &stopwatch, const Memory &memory,
   auto add = [&](CollectiveKind kind, int64_t sent, std::function<void()> run) {
     points.push_back({kind, members, sent, &stopwatch.add(std::move(run))});
   };
+  // The whole is the largest that any of them reads or writes.
   auto prepare = [&](auto function, const auto &call) {
-    return prepareCall(function, call, memory.left(), memory.result(),
-                       memory.scratch());
+    return prepareCall(function, call, memory.left(count * 4),
+                       memory.result(count * 4), memory.scratch());
   };
   int64_t others = (count - part) * 4;
   add(CollectiveKind::AllGather, others,
@@ -81,8 +82,8 @@ void Collectives::addSize(Stopwatch &stopwatch, const Memory &memory,
   calls::CollectivePermuteCall permute{
       0, type, mesh, mesh, count, /*shift=*/1, inner, inner};
   add(CollectiveKind::Permute, count * 4,
-      prepareCall(shoal_rt_collective_permute, permute, memory.left(),
-                  memory.result()));
+      prepareCall(shoal_rt_collective_permute, permute, memory.left(count * 4),
+                  memory.result(count * 4)));
 }
 
 /// A longer message that was faster was disturbed less: times rise with bytes.

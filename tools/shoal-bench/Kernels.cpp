@@ -17,6 +17,10 @@ static constexpr int64_t kElements = 2048, kOperations = 64;
 /// Rows that are read by index, and floats of each.
 static constexpr int64_t kRows = 4096, kRowFloats = 16;
 
+static float *floats(Tensor &tensor) {
+  return static_cast<float *>(tensor.next());
+}
+
 static void addArrays(const float *left, const float *right, float *result,
                       int64_t count) {
   rt::parallelFor({count, 12.0}, [=](int64_t begin, int64_t end) {
@@ -44,21 +48,27 @@ static calls::GatherCall gatherCall() {
 }
 
 Kernels::Kernels(Stopwatch &stopwatch, const Memory &memory) {
-  auto *left = static_cast<float *>(memory.left());
-  auto *right = static_cast<float *>(memory.right());
-  auto *result = static_cast<float *>(memory.result());
-  for (int64_t count = 1 << 6; count * 4 <= int64_t(memory.bytes());
-       count *= 4)
-    sums.emplace_back(
-        12 * count, &stopwatch.add([=] { addArrays(left, right, result, count); }));
-  operations = &stopwatch.add([=] { multiplyAndAdd(left, result); });
+  for (int64_t count = 1 << 6; 16 * count <= memory.bytes(); count *= 4) {
+    auto add = [count, left = memory.left(4 * count),
+                right = memory.right(4 * count),
+                result = memory.result(4 * count)]() mutable {
+      addArrays(floats(left), floats(right), floats(result), count);
+    };
+    sums.emplace_back(12 * count, &stopwatch.add(add));
+  }
+  operations = &stopwatch.add([left = memory.left(4 * kElements),
+                               result = memory.result(4 * kElements)]() mutable {
+    multiplyAndAdd(floats(left), floats(result));
+  });
   // In an order that no cache foresees.
   auto places = std::make_shared<std::vector<int32_t>>();
   for (int64_t row = 0; row < kRows; ++row)
     places->push_back(static_cast<int32_t>(row * 1229 % kRows));
-  auto gather = prepareCall(shoal_rt_gather, gatherCall(), memory.left(),
-                            places->data(), memory.result());
-  rows = &stopwatch.add([gather, places] { gather(); });
+  constexpr int64_t bytes = 4 * kRows * kRowFloats;
+  auto gather = prepareCall(shoal_rt_gather, gatherCall(), memory.left(bytes),
+                            static_cast<void *>(places->data()),
+                            memory.result(bytes));
+  rows = &stopwatch.add([gather, places]() mutable { gather(); });
 }
 
 /// The smallest is the start of a kernel and little else.

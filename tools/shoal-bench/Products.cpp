@@ -9,6 +9,7 @@
 #include "shoal/Products/RaggedProduct.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/ElementType.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ static constexpr ProductShape kShapes[] = {
     {1, 256, 256, 256},  {1, 512, 512, 512},  {1, 16, 512, 512},
     {1, 64, 512, 512},   {1, 256, 512, 512},  {1, 512, 16, 512},
     {1, 512, 64, 512},   {1, 512, 512, 16},   {1, 512, 512, 64},
-    {1, 512, 8, 256},    {1, 2048, 8, 512},   {1, 256, 1024, 256},
+    {1, 512, 8, 256},    {1, 256, 4, 256},   {1, 1024, 8, 256},
+    {1, 512, 32, 128},     {1, 256, 1024, 256},
     {1, 256, 256, 1024}, {1, 128, 1024, 512}, {1, 1, 512, 512},
     {8, 64, 64, 64},     {32, 64, 64, 32},    {16, 128, 128, 64},
     {8, 128, 256, 128},  {4, 64, 512, 256},   {4, 64, 256, 512},
@@ -49,11 +51,16 @@ Products::Products(Stopwatch &stopwatch, const Memory &memory) {
       add(stopwatch, memory, type, name, shape);
 }
 
-/// Of operands and the result, elements of so many bytes.
-static int64_t bytesOf(ProductShape shape, int64_t width) {
-  return width * shape.batch *
-         (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
-}
+/// Of operands and the result.
+struct Bytes {
+  int64_t left, right, result;
+
+  Bytes(const ProductShape &shape, int64_t width)
+      : left(width * shape.batch * shape.m * shape.k),
+        right(width * shape.batch * shape.k * shape.n),
+        result(width * shape.batch * shape.m * shape.n) {}
+  int64_t all() const { return left + right + result; }
+};
 
 /// As the compiler plans it on this CPU.
 static calls::EinsumCall planCall(ElementType type, ProductShape shape) {
@@ -69,35 +76,38 @@ static calls::EinsumCall planCall(ElementType type, ProductShape shape) {
 
 void Products::add(Stopwatch &stopwatch, const Memory &memory,
                    ElementType type, const char *name, ProductShape shape) {
-  // The call is variadic: a device's has scales and a bias.
-  auto desc = std::make_shared<std::vector<int64_t>>(
-      calls::encode(planCall(type, shape)));
-  auto run = [desc, left = memory.left(), right = memory.right(),
-              result = memory.result(), scratch = memory.scratch()] {
-    shoal_rt_einsum(desc->data(), left, right, result, scratch);
-  };
-  points.push_back({name, shape, bytesOf(shape, support::elementSize(type)),
-                    &stopwatch.add(run)});
+  Bytes bytes(shape, support::elementSize(type));
+  points.push_back(
+      {name, shape, bytes.all(),
+       &stopwatch.add(prepareCall(shoal_rt_einsum, planCall(type, shape),
+                                  memory.left(bytes.left),
+                                  memory.right(bytes.right),
+                                  memory.result(bytes.result),
+                                  memory.scratch()))});
 }
 
 /// Rows of groups one behind the other.
 void Products::addGroups(Stopwatch &stopwatch, const Memory &memory,
                          ProductShape shape) {
   enum { Group, Row, Column, Sum };
+  shape.hasGroups = true;
   calls::RaggedEinsumCall call{ElementType::F32, ElementType::F32,
                                ElementType::I32, {}, Row, {}};
   call.sizes = {shape.batch, shape.batch * shape.m, shape.n, shape.k};
   call.terms = {{{Row, Sum}, {Group, Sum, Column}, {Group}, {Row, Column}}};
-  auto desc = std::make_shared<std::vector<int64_t>>(calls::encode(call));
   auto bounds = std::make_shared<std::vector<int32_t>>();
   for (int64_t group = 0; group <= shape.batch; ++group)
     bounds->push_back(static_cast<int32_t>(group * shape.m));
-  auto run = [=, left = memory.left(), right = memory.right(),
-              result = memory.result(), scratch = memory.scratch()] {
-    shoal_rt_ragged_einsum(desc->data(), left, right, bounds->data(),
-                           bounds->data() + 1, result, scratch);
-  };
-  points.push_back({"f32", shape, bytesOf(shape, 4), &stopwatch.add(run)});
+  Bytes bytes(shape, 4);
+  auto product = prepareCall(
+      shoal_rt_ragged_einsum, call, memory.left(bytes.left),
+      memory.right(bytes.right), static_cast<void *>(bounds->data()),
+      static_cast<void *>(bounds->data() + 1), memory.result(bytes.result),
+      memory.scratch());
+  points.push_back(
+      {"f32", shape, bytes.all(),
+       // The bounds live as long.
+       &stopwatch.add([product, bounds]() mutable { product(); })});
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,9 +139,7 @@ static double bestRate(const std::vector<Products::Point> &points,
 }
 
 /// Steps of each number in turn while they help, ever smaller ones.
-void Products::fit(Chip &chip) const {
-  for (const char *type : {"f32", "f64", "bf16"})
-    chip.flops[type] = bestRate(points, type);
+static void fitCurve(Chip &chip, const std::vector<Products::Point> &points) {
   ProductCurve &curve = chip.products;
   curve = {1.0, {4, 4, 4}, {1, 1, 1}};
   double *numbers[] = {&curve.max, &curve.half[0], &curve.half[1],
@@ -152,6 +160,31 @@ void Products::fit(Chip &chip) const {
             *number = before;
         }
     }
+}
+
+/// The middle one of what groups take longer than single products would.
+static double shareOfGroups(const Chip &chip,
+                            const std::vector<Products::Point> &points) {
+  std::vector<double> shares;
+  for (const Products::Point &point : points)
+    if (point.shape.hasGroups)
+      shares.push_back(
+          inSeconds(
+              priceProduct(chip, point.type, point.shape, point.bytes).time) /
+          point.experiment->seconds);
+  llvm::sort(shares);
+  return std::min(1.0, shares[shares.size() / 2]);
+}
+
+void Products::fit(Chip &chip) const {
+  for (const char *type : {"f32", "f64", "bf16"})
+    chip.flops[type] = bestRate(points, type);
+  std::vector<Point> single;
+  llvm::copy_if(points, std::back_inserter(single), [](const Point &point) {
+    return !point.shape.hasGroups;
+  });
+  fitCurve(chip, single);
+  chip.groupEfficiency = shareOfGroups(chip, points);
 }
 
 void Products::print(const Chip &chip, llvm::raw_ostream &os) const {

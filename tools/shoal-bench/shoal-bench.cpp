@@ -23,7 +23,7 @@ using namespace shoal::bench;
 using support::Status;
 
 /// Two arrays and a result are behind all caches but the largest.
-static constexpr size_t kMemoryBytes = size_t(16) << 20;
+static constexpr size_t kMemoryBytes = size_t(32) << 20;
 
 static Cluster measure(rt::World &world, const Options &options) {
   Memory memory(kMemoryBytes);

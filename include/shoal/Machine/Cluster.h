@@ -62,6 +62,9 @@ struct Chip {
   /// Operations a second of products, by element type: {"bf16", 989.5e12}.
   std::map<std::string, double> flops;
   ProductCurve products;
+  /// Share of a product's rate where its rows are of groups that are counted at
+  /// run time.
+  double groupEfficiency = 1;
   /// Share of the peak that attention kernels reach.
   double attentionEfficiency = 0.5;
   /// Operations a second of everything else: exponentials, sums, copies.

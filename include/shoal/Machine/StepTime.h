@@ -56,6 +56,8 @@ Price priceAllToAll2D(const Cluster &cluster, llvm::ArrayRef<int64_t> counts,
 /// Operands and results of a product: batch times m x k by k x n.
 struct ProductShape {
   int64_t batch = 1, m = 1, n = 1, k = 1;
+  /// The batch is groups of m rows, as many as are counted at run time.
+  bool hasGroups = false;
 };
 
 /// `type` as chip.flops names it; what it does not name runs as f32, or as the
