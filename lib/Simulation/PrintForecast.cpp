@@ -228,12 +228,16 @@ static llvm::json::Object toJson(const Totals &totals) {
 /// In program order, as a run's trace has those of the runtime.
 static llvm::json::Array tasksOf(const SimulatedStep &step) {
   llvm::json::Array tasks;
-  for (const SimulatedTask &each : step.tasks)
-    tasks.push_back(llvm::json::Object{{"name", each.task.name},
-                                       {"loc", each.task.place},
-                                       {"bytes", each.task.bytes},
-                                       {"runs", each.runs},
-                                       {"seconds", inSeconds(each.price.time)}});
+  for (const SimulatedTask &each : step.tasks) {
+    auto *kernel = std::get_if<KernelWork>(&each.task.work);
+    tasks.push_back(
+        llvm::json::Object{{"name", each.task.name},
+                           {"loc", each.task.place},
+                           {"bytes", each.task.bytes},
+                           {"operations", kernel ? kernel->operations : 0},
+                           {"runs", each.runs},
+                           {"seconds", inSeconds(each.price.time)}});
+  }
   return tasks;
 }
 

@@ -16,6 +16,7 @@ spoil; simulated / quiet; the rank correlation of tasks, products and collective
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -105,7 +106,8 @@ def _trained(family, ranks, **fields):
         shoal.train.step(model.loss, optimizer, has_aux=True),
         mesh=layout.mesh, donate_argnums=0, in_shardings=(shoal.train.shardings(state, model.shardings()), None),
     )  # fmt: skip
-    return step.lower(state, np.zeros((2 * ranks, 65), np.int32)).as_text()
+    tokens = np.random.default_rng(0).integers(0, model.config.vocab_size, (2 * ranks, 65), np.int32)
+    return step.lower(state, tokens).as_text(), shoal.frontend.pytrees.flatten((state, tokens))[0]
 
 
 def _imported(ranks):
@@ -132,14 +134,21 @@ def _imported(ranks):
     (tokens,) = twin.batches_of(config, 1)
     shardings = {"in_shardings": (places, at(twin.EVERYWHERE)), "out_shardings": (places, at(PartitionSpec()))}
     jitted = shoal.jax.jit(step, **shardings, donate_argnums=0)
-    return jitted.lower(jax.tree.map(jax.numpy.asarray, state), tokens).as_text()
+    state = jax.tree.map(jax.numpy.asarray, state)
+    return jitted.lower(state, tokens).as_text(), jax.tree.leaves((state, tokens))
 
 
 def training(ranks):
-    small = {"hidden_size": 128, "num_hidden_layers": 2, "vocab_size": 512}
+    """Texts with the arrays that they begin with: of random ones exponentials would leave what is fast."""
+    small = {"hidden_size": 128, "num_hidden_layers": 2, "vocab_size": 512, "intermediate_size": 256}
+    latent = {
+        "moe_intermediate_size": 64, "q_lora_rank": 64, "kv_lora_rank": 32, "qk_nope_head_dim": 32,
+        "qk_rope_head_dim": 16, "v_head_dim": 32,
+    }  # fmt: skip
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32}
     return {
-        "training, Mixtral": _trained("mixtral", ranks, **small, intermediate_size=256),
-        "training, DeepSeek-V3": _trained("deepseek_v3", ranks, **small, moe_intermediate_size=64),
+        "training, Mixtral": _trained("mixtral", ranks, **small, **heads),
+        "training, DeepSeek-V3": _trained("deepseek_v3", ranks, **small, **latent),
         "training, JAX": _imported(ranks),
     }
 
@@ -153,6 +162,7 @@ class Case:
 
     executable: Path
     predicted: dict
+    inputs: list
     steps: list = field(default_factory=list)
     pieces: dict = field(default_factory=dict)
     names: list = field(default_factory=list)
@@ -176,13 +186,27 @@ def mpirun(ranks, *command):
         sys.exit(f"{' '.join(command)}\n{done.stdout}")
 
 
-def compile_program(text, name, machine, folder):
+def input_flags(executable, arrays, folder):
+    """The arrays as the executable's inputs, in their order."""
+    described = subprocess.run([executable, "--describe"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    names = re.findall(r"^  ([^:\n]+): tensor ", described.split("results:")[0].split("outputs:")[0], re.MULTILINE)
+    flags = []
+    for number, (name, array) in enumerate(zip(names, arrays, strict=True)):
+        file = folder / f"{executable.name}-{number}.npy"
+        np.save(file, np.asarray(array))
+        flags.append(f"--input={name}={file}")
+    return flags
+
+
+def compile_program(program, name, machine, folder):
+    text, arrays = program if isinstance(program, tuple) else (program, None)
     executable = folder / "".join(c if c.isalnum() else "_" for c in name)
     source, stats = executable.with_suffix(".mlir"), executable.with_suffix(".json")
     source.write_text(text)
     options = [f"--simulate={machine}", f"--stats={stats}"]
     subprocess.run([BUILD / "bin/shoalc", source, "-o", executable, *options], check=True, stdout=subprocess.DEVNULL)
-    return Case(executable, json.loads(stats.read_text())["predicted"])
+    inputs = ["--random-inputs=1"] if arrays is None else input_flags(executable, arrays, folder)
+    return Case(executable, json.loads(stats.read_text())["predicted"], inputs)
 
 
 def pieces_of(events, rank):
@@ -205,7 +229,7 @@ def pieces_of(events, rank):
 
 def measure(case, ranks):
     trace = case.executable.with_suffix(".trace")
-    mpirun(ranks, case.executable, "--random-inputs=1", "--warmup=2", f"--repeat={STEPS}", f"--trace={trace}")
+    mpirun(ranks, case.executable, *case.inputs, "--warmup=2", f"--repeat={STEPS}", f"--trace={trace}")
     events = json.loads(trace.read_text())["traceEvents"]
     for rank in range(ranks):
         for names, pieces in pieces_of(events, rank):

@@ -8,6 +8,7 @@
 #include "CPU/ThreadCount.h"
 #include "CPU/Threads.h"
 #include "Collectives.h"
+#include "CompiledKernels.h"
 #include "Kernels.h"
 #include "Options.h"
 #include "Products.h"
@@ -25,20 +26,30 @@ using support::Status;
 /// Two arrays and a result are behind all caches but the largest.
 static constexpr size_t kMemoryBytes = size_t(32) << 20;
 
-static Cluster measure(rt::World &world, const Options &options) {
+static support::Result<Cluster> measure(rt::World &world,
+                                        const Options &options) {
+  support::Result<CompiledKernels> compiled = CompiledKernels::compile(world);
+  if (!compiled)
+    return compiled.error();
   Memory memory(kMemoryBytes);
   Stopwatch stopwatch(world);
   Kernels kernels(stopwatch, memory);
   Products products(stopwatch, memory);
   Collectives collectives(world, stopwatch, memory);
-  for (int pass = 0; pass < options.passes; ++pass)
+  for (int pass = 0; pass < options.passes; ++pass) {
     stopwatch.pass();
+    if (Status failed = compiled->pass())
+      return *failed;
+  }
   Cluster cluster;
   cluster.name = options.name;
   kernels.fit(cluster.chip);
+  if (world.isRoot())
+    compiled->fit(cluster.chip);
   products.fit(cluster.chip);
   if (options.table && world.isRoot())
-    products.print(cluster.chip, llvm::errs());
+    products.print(cluster.chip, llvm::errs()),
+        compiled->print(cluster.chip, llvm::errs());
   cluster.levels = {collectives.level()};
   cluster.source = llvm::formatv(
       "shoal-bench: {0}, {1} ranks of {2} threads, the least of {3} passes",
@@ -65,9 +76,11 @@ static Status run(rt::World &world, const Options &options) {
     llvm::WithColor::warning(llvm::errs(), "shoal-bench")
         << "one rank sends nothing: the file is of one device, without links; "
            "start it with mpirun -n RANKS to measure them\n";
-  Cluster cluster = measure(world, options);
+  support::Result<Cluster> cluster = measure(world, options);
   rt::Device::get().freeGroups();
-  return world.agree(world.isRoot() ? write(cluster, options.output)
+  if (!cluster)
+    return cluster.error();
+  return world.agree(world.isRoot() ? write(*cluster, options.output)
                                     : Status());
 }
 
