@@ -63,8 +63,10 @@ void visitKeys(Keys &keys, Chip &chip) {
   keys.number("memory_bw", chip.memoryBandwidth, Law::Positive,
               IsRequired::Yes);
   keys.number("memory_eff", chip.memoryEfficiency, Law::Share);
+  keys.curve("memory_points", chip.memoryShare, Law::Positive);
   keys.byName("flops", chip.flops, Law::Positive);
   keys.table("gemm", [&](Keys &inner) { visitKeys(inner, chip.products); });
+  keys.number("groups", chip.groupEfficiency, Law::Share);
   keys.number("attention", chip.attentionEfficiency, Law::Share);
   keys.number("elementwise", chip.elementwiseFlops, Law::NotNegative);
   keys.number("row", chip.indexedRow, Law::NotNegative);

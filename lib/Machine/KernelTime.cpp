@@ -26,7 +26,10 @@ static double efficiencyOf(const ProductCurve &curve, ProductShape shape) {
 }
 
 static double memorySeconds(const Chip &chip, int64_t bytes) {
-  return bytes / (chip.memoryBandwidth * chip.memoryEfficiency);
+  double rate = chip.memoryBandwidth * chip.memoryEfficiency;
+  if (!chip.memoryShare.empty())
+    rate *= valueAt(chip.memoryShare, static_cast<double>(bytes));
+  return bytes / rate;
 }
 
 /// The longest of what runs at once, behind the start of a kernel.
@@ -40,7 +43,8 @@ static Price longestOf(const Chip &chip, double flops, double memory) {
 Price shoal::priceProduct(const Chip &chip, llvm::StringRef type,
                           ProductShape shape, int64_t bytes, double share) {
   double operations = 2.0 * share * shape.batch * shape.m * shape.n * shape.k;
-  double efficiency = efficiencyOf(chip.products, shape);
+  double efficiency = efficiencyOf(chip.products, shape) *
+                      (shape.hasGroups ? chip.groupEfficiency : 1);
   double seconds =
       operations > 0 ? operations / (peakOf(chip, type) * efficiency) : 0;
   return longestOf(chip, seconds, memorySeconds(chip, bytes));

@@ -19,6 +19,7 @@ using namespace shoal::detail;
 using llvm::StringRef;
 using support::Error;
 using support::Result;
+using support::Status;
 
 //===----------------------------------------------------------------------===//
 // Errors
@@ -290,22 +291,31 @@ private:
 // Files
 //===----------------------------------------------------------------------===//
 
+/// More bytes take longer, whatever their share of the bandwidth.
+static Status checkShares(const Curve &shares, const std::string &place,
+                          StringRef file) {
+  for (auto [fewer, more] : llvm::zip(shares, llvm::drop_begin(shares)))
+    if (fewer.first / fewer.second > more.first / more.second)
+      return Error{llvm::formatv("{0}: {1} {2} bytes take longer than {3}",
+                                 file, place, fewer.first, more.first)};
+  return std::nullopt;
+}
+
 /// What laws of single keys do not say.
-static support::Status check(const Cluster &cluster, StringRef file) {
+static Status check(const Cluster &cluster, StringRef file) {
   if (cluster.levels.empty())
     return Error{file.str() + ": expected at least one [[level]]"};
   if (cluster.chip.flops.empty())
     return Error{file.str() +
                  ": expected flops of at least one type in chip.flops"};
-  // Longer messages take longer, whatever their share of the bandwidth.
+  if (Status failed = checkShares(cluster.chip.memoryShare,
+                                  "chip: by memory_points", file))
+    return failed;
   for (const Level &level : cluster.levels)
-    for (auto [shorter, longer] :
-         llvm::zip(level.messageShare, llvm::drop_begin(level.messageShare)))
-      if (shorter.first / shorter.second > longer.first / longer.second)
-        return Error{llvm::formatv("{0}: level \"{1}\": by bw_points {2} bytes "
-                                   "take longer than {3}",
-                                   file, level.name, shorter.first,
-                                   longer.first)};
+    if (Status failed = checkShares(
+            level.messageShare, "level \"" + level.name + "\": by bw_points",
+            file))
+      return failed;
   return std::nullopt;
 }
 

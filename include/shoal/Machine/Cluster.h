@@ -42,9 +42,14 @@ struct Chip {
   double memoryBandwidth = 0;
   /// Share of it that streaming kernels reach.
   double memoryEfficiency = 1;
+  /// Share that kernels of as many bytes reach: over 1 in caches.
+  Curve memoryShare;
   /// Operations a second of products, by element type: {"bf16", 989.5e12}.
   std::map<std::string, double> flops;
   ProductCurve products;
+  /// Share of a product's rate where its rows are of groups that are counted at
+  /// run time.
+  double groupEfficiency = 1;
   /// Share of the peak that attention kernels reach.
   double attentionEfficiency = 0.5;
   /// Operations a second of everything else: exponentials, sums, copies.

@@ -11,6 +11,8 @@ namespace shoal {
 /// Operands and results of a product: batch times m x k by k x n.
 struct ProductShape {
   int64_t batch = 1, m = 1, n = 1, k = 1;
+  /// The batch is groups of m rows, as many as are counted at run time.
+  bool hasGroups = false;
 };
 
 } // namespace shoal

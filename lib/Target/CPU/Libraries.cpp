@@ -5,7 +5,6 @@
 #include "mlir/IR/SymbolTable.h"
 #include "shoal/Calls/ProductCalls.h"
 #include "shoal/LinearAlgebra/Lapack.h"
-#include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -15,19 +14,6 @@ static constexpr bool kHasOneDNN = true;
 #else
 static constexpr bool kHasOneDNN = false;
 #endif
-
-OneDNN shoal::nativeOneDNN() {
-  static const OneDNN known = [] {
-    llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-    auto has = [&](StringRef name) { return features.lookup(name); };
-    bool hasLanes =
-        has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq");
-    if (!kHasOneDNN || !hasLanes)
-      return OneDNN::None;
-    return has("avx512bf16") || has("amx-bf16") ? OneDNN::BF16 : OneDNN::F32;
-  }();
-  return known;
-}
 
 /// Whether one of the program's calls is for the library. Groups of ragged
 /// products are BLAS'.

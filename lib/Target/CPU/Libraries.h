@@ -7,15 +7,8 @@
 #define SHOAL_LIB_TARGET_CPU_LIBRARIES_H
 
 #include "../Executable/Steps.h"
-#include "shoal/Machine/OneDNN.h"
 
 namespace shoal {
-
-/// What this build has oneDNN for on the CPU of this process, by the features
-/// that code is generated with: f32 where there is AVX-512, which a BLAS may
-/// not know of, bf16 where that has products of pairs. Not f16: what oneDNN 2
-/// has for it is no unit's.
-OneDNN nativeOneDNN();
 
 /// The runtime, with oneDNN where a product is planned for it; an error where
 /// this build has none. The module is the program's code, which may call

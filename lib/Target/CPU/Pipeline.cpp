@@ -1,9 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Libraries.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "shoal/Conversion/Passes.h"
+#include "shoal/Machine/NativeOneDNN.h"
 #include "shoal/Target/CPU/CPUTarget.h"
 
 using namespace mlir;

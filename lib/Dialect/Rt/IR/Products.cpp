@@ -292,6 +292,7 @@ std::optional<ProductShape> RaggedEinsumOp::getProductShape() {
   };
   char rows = getRows().front();
   ProductShape shape;
+  shape.hasGroups = true;
   for (auto [letter, size] : llvm::zip_equal(terms.letters, terms.sizes))
     partOf(letter, shape) *=
         letter == rows ? llvm::divideCeil(size, countGroups(terms, rows))

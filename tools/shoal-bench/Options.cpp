@@ -1,0 +1,35 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Options.h"
+#include "llvm/Support/CommandLine.h"
+
+namespace cl = llvm::cl;
+
+namespace shoal::bench {
+
+Options parseOptions(int argc, char **argv) {
+  cl::OptionCategory category("shoal-bench options");
+  cl::opt<std::string> output("o", cl::value_desc("file"), cl::cat(category),
+                              cl::desc("Where the machine file is written "
+                                       "(default: -, standard output)"),
+                              cl::init("-"));
+  cl::opt<std::string> name("name", cl::value_desc("text"), cl::cat(category),
+                            cl::desc("What the machine is called (box)"),
+                            cl::init("box"));
+  cl::opt<int> passes(
+      "passes", cl::value_desc("number"), cl::cat(category), cl::init(3),
+      cl::desc("How often everything is measured; the least counts (3)"));
+  cl::opt<bool> table("table", cl::cat(category),
+                      cl::desc("Print what was measured of products, and what "
+                               "the file says of it, on standard error"));
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Measures this machine: mpirun -n RANKS shoal-bench -o box.toml\n"
+      "with as many ranks and threads as programs will run with. The file says "
+      "how long programs take, to shoalc --simulate=box.toml.\n");
+  return {output, name, std::max(1, passes.getValue()), table};
+}
+
+} // namespace shoal::bench
