@@ -246,7 +246,7 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
   if (failed(program))
     return failure();
   FailureOr<llvm::json::Value> forecast =
-      simulation.run(context, *program, llvm::outs());
+      simulation.run(context, *program, options.forecast);
   if (failed(forecast))
     return failure();
   std::vector<LiveBuffer> largest = describeLiveBuffers(facts, *program);

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Simulation.h"
+#include "ForecastRows.h"
 #include "mlir/IR/Diagnostics.h"
 #include "shoal/Machine/ClusterFile.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -20,7 +22,7 @@ void Simulation::take(func::FuncOp main) {
 
 FailureOr<llvm::json::Value> Simulation::run(MLIRContext &context,
                                              const LoweredProgram &program,
-                                             llvm::raw_ostream &os) {
+                                             std::string *rows) {
   // Of the command line.
   Location loc = UnknownLoc::get(&context);
   if (!isOn())
@@ -34,6 +36,9 @@ FailureOr<llvm::json::Value> Simulation::run(MLIRContext &context,
     return emitError(loc) << "simulate: " << simulated.error().message;
   Forecast forecast{std::move(*simulated), *cluster, devices,
                     program.peakBytes(), program.description.globalEinsumFlops};
-  printForecast(forecast, os);
+  if (rows)
+    *rows = llvm::formatv("{0}", llvm::json::Value(withRows(forecast)));
+  else
+    printForecast(forecast, llvm::outs());
   return llvm::json::Value(toJson(forecast));
 }

@@ -10,7 +10,7 @@
 namespace shoal {
 
 /// Takes a program's step on its way through the compiler, where a machine file
-/// is given, and prints a forecast of it.
+/// is given, and forecasts it.
 class Simulation {
 public:
   explicit Simulation(std::string machinePath)
@@ -20,10 +20,11 @@ public:
   void take(mlir::func::FuncOp main);
 
   /// What `--stats` has of it; null where nothing is asked for. An error where
-  /// there is no such cluster, or the program has no place on it.
+  /// there is no such cluster, or the program has no place on it. Not printed
+  /// where `rows` is to have all of it, as JSON.
   mlir::FailureOr<llvm::json::Value> run(mlir::MLIRContext &context,
                                          const LoweredProgram &program,
-                                         llvm::raw_ostream &os);
+                                         std::string *rows);
 
 private:
   bool isOn() const { return !machinePath.empty(); }
