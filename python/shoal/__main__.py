@@ -1,7 +1,7 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`python -m shoal`: the version, and whether all is there that programs need; `python -m shoal plan ...` forecasts a
-training job."""
+training job, `python -m shoal tables` published ones."""
 
 from __future__ import annotations
 
@@ -92,7 +92,13 @@ def plan(words: list[str]) -> int:
     return main(words)
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {"plan": plan}
+def tables(words: list[str]) -> int:
+    from shoal.planning.tables import main
+
+    return main(words)
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {"plan": plan, "tables": tables}
 
 
 def main() -> int:

@@ -20,8 +20,6 @@ __all__ = ["Costs", "around_costs", "layer_costs", "optimizer_costs"]
 _SUMS = ("reduce_scatter", "all_reduce")
 # A backward pass multiplies five times where the forward pass does twice.
 _BACKWARD = 2.5
-# Gradients are summed in float32, and the programs' are bfloat16.
-_WIDER = 2
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,13 @@ def _is_sum(row: Row, layout: Layout) -> bool:
     return row.name in _SUMS and (bool(dp) and axes >= dp or bool(axes) and axes <= edp)
 
 
-def _sums(rows: Iterable[Row], layout: Layout) -> tuple[Row, ...]:
-    return _scaled((row for row in rows if _is_sum(row, layout)), _WIDER)
+def _sums(rows: Iterable[Row], layout: Layout, wider: float) -> tuple[Row, ...]:
+    return _scaled((row for row in rows if _is_sum(row, layout)), wider)
+
+
+def _wider(setting: Setting) -> float:
+    """Gradients are summed in float32, also those that the programs have in bfloat16."""
+    return 1 if setting.mapping.type == "f32" else 2
 
 
 def layer_costs(forecast: Forecast, setting: Setting, kind: Kind, machine: Machine) -> Costs:
@@ -74,7 +77,8 @@ def layer_costs(forecast: Forecast, setting: Setting, kind: Kind, machine: Machi
     layout = setting.layout
     own = [row for row in forecast.rows if row.layer.startswith("layers.0")]
     both = [row for row in forecast.rows if not row.layer.startswith("layers.")]
-    sums = _sums(own, layout) + _scaled(_sums(both, layout), 0.5)
+    wider = _wider(setting)
+    sums = _sums(own, layout, wider) + _scaled(_sums(both, layout, wider), 0.5)
     micro = [row for row in own if not _is_sum(row, layout)]
     micro += _scaled((row for row in both if not row.layer.startswith("measured") and not _is_sum(row, layout)), 0.5)
     return Costs(micro=tuple(_priced(micro, setting, kind, machine)), sums=sums)
@@ -83,7 +87,8 @@ def layer_costs(forecast: Forecast, setting: Setting, kind: Kind, machine: Machi
 def _priced(rows: Sequence[Row], setting: Setting, kind: Kind, machine: Machine) -> list[Row]:
     """With attention as one kernel, and products of the plan's type."""
     calls = [row for row in rows if row.name == "custom_call"]
-    seconds = attention_flops(setting.config, kind, setting.mapping) / (machine.flops["bf16"] * machine.attention)
+    peak = machine.flops["f32" if setting.mapping.type == "f32" else "bf16"]
+    seconds = attention_flops(setting.config, kind, setting.mapping) / (peak * machine.attention)
     again = 2 if setting.mapping.recompute == "full" else 1
     each = seconds * (again + _BACKWARD) / len(calls) if calls else 0.0
     made = []
@@ -110,7 +115,7 @@ def around_costs(forecast: Forecast, setting: Setting) -> Costs:
         return _is_sum(row, layout) or row.is_collective and bool(dp) and _axes(row) >= dp
 
     kept = [row for row in forecast.rows if not row.layer.startswith("measured") and not is_sum(row)]
-    return Costs(micro=tuple(kept), sums=_scaled(filter(is_sum, forecast.rows), _WIDER))
+    return Costs(micro=tuple(kept), sums=_scaled(filter(is_sum, forecast.rows), _wider(setting)))
 
 
 def optimizer_costs(forecast: Forecast, name: str) -> Costs:

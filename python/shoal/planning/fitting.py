@@ -29,14 +29,20 @@ def changes(mapping: Mapping, layers: int, experts: int) -> Iterator[Change]:
     for name, most in sizes.items():
         more = 2 * getattr(mapping, name)
         if more <= most:
-            yield from _with(mapping, name, more)
+            yield from _with(mapping, name, more, layers)
 
 
-def _with(mapping: Mapping, name: str, more: int) -> Iterator[Change]:
+def _with(mapping: Mapping, name: str, more: int, layers: int) -> Iterator[Change]:
     """None where sizes do not divide."""
+    fields = {name: more}
+    if name == "tp" and mapping.etp == mapping.tp:
+        fields["etp"] = more
+    what = f"{name} {more}"
+    if name == "pp" and mapping.stages * more > layers:
+        fields["stages"] = max(1, layers // more)
+        what += f" with {fields['stages']} stages a device"
     try:
-        fields = {"etp": mapping.etp} if name != "tp" or mapping.etp != mapping.tp else {"etp": more}
-        yield f"{name} {more}", mapping.replace(**{name: more}, **fields)
+        yield what, mapping.replace(**fields)
     except ShoalError:
         return
 

@@ -29,7 +29,7 @@ class Mapping:
       parameters, too.
     sums_beside, gathers_beside: gradients are summed, and parameters gathered, while others compute.
     exchange_beside: experts' exchanges run beside another micro-batch's kernels.
-    type: of the layers' products, as machine files name it.
+    type: of the layers' products, as machine files name it; of "f32" all values are.
     """
 
     devices: int

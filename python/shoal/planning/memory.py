@@ -18,6 +18,7 @@ __all__ = ["Memory", "memory_of"]
 
 # Bytes of an element: bfloat16 parameters, float32 gradients, a float32 master and two moments.
 _WEIGHT, _GRADIENT, _STATE = 2, 4, 12
+_WIDE_WEIGHT = 4
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, f
     zero = setting.mapping.zero
     full, split = (elements_of(tree, places, setting) for places in (whole, parts))
     return (
-        _WEIGHT * (split if zero >= 3 else full),
+        (_WIDE_WEIGHT if setting.mapping.type == "f32" else _WEIGHT) * (split if zero >= 3 else full),
         _GRADIENT * (split if zero >= 2 else full),
         _STATE * (split if zero >= 1 else full),
     )

@@ -32,8 +32,6 @@ from shoal.simulation.simulate import simulate_text
 
 __all__ = ["Line", "Plan", "forecast_of"]
 
-# Of a layer's output, bfloat16.
-_ELEMENT = 2
 # Of a micro-batch's time, forward and backward.
 _FORWARD, _BACKWARD = 1 / 3, 2 / 3
 
@@ -91,15 +89,15 @@ class Plan:
         return self.memory.total <= self.machine.memory
 
 
-def forecast_of(config: ModelConfig, machine: Machine, mapping: Mapping) -> Plan:
-    """InputError where the machine has fewer devices, and where it has no peak for bfloat16."""
+def forecast_of(config: ModelConfig, machine: Machine, mapping: Mapping, **options: Any) -> Plan:
+    """options: fields of CompileOptions. InputError where the machine has fewer devices, and where it has no peak for bfloat16."""
     if mapping.devices > machine.devices:
         raise InputError(f"plan: {mapping.devices} devices, but {machine.name} has {machine.devices}")
     if "bf16" not in machine.flops:
         raise InputError(f"plan: {machine.name} has no peak for bf16, but for {sorted(machine.flops)}")
     setting = Setting(_simulated(config), mapping)
     kinds = kinds_of(setting.config)
-    return _Forecasts(setting, machine, kinds).plan(config)
+    return _Forecasts(setting, machine, kinds, options).plan(config)
 
 
 def _simulated(config: ModelConfig) -> ModelConfig:
@@ -114,8 +112,9 @@ def _simulated(config: ModelConfig) -> ModelConfig:
 class _Forecasts:
     """Those of a setting's programs."""
 
-    def __init__(self, setting: Setting, machine: Machine, kinds: Sequence[Kind]):
+    def __init__(self, setting: Setting, machine: Machine, kinds: Sequence[Kind], options: dict[str, Any]):
         self.setting, self.machine, self.kinds = setting, machine, kinds
+        self.options = {"target": "cuda", "cache": False, "search_once": True, **options}
         # Traced one after the other, as a thread traces one program; compiled two at a time.
         programs = [layer_program(setting, kind, count) for kind in kinds for count in (2, 1)]
         programs += [around_program(setting), optimizer_program(setting, kinds)]
@@ -124,7 +123,7 @@ class _Forecasts:
         self.pairs, self.singles = layers[::2], layers[1::2]
 
     def _simulate(self, program: Program) -> Forecast:
-        return simulate_text(program.text, self.machine, source=f"<{program.name}>", target="cuda", cache=False)
+        return simulate_text(program.text, self.machine, source=f"<{program.name}>", **self.options)
 
     def plan(self, config: ModelConfig) -> Plan:
         costs = [
@@ -153,7 +152,7 @@ def boundary_bytes(setting: Setting) -> float:
     """Of what a layer passes on, a device's part."""
     mapping = setting.mapping
     parts = mapping.cp * (mapping.tp if mapping.sequence_parallel else 1)
-    return _ELEMENT * mapping.micro_batch * mapping.sequence * setting.config.hidden_size / parts
+    return (4 if mapping.type == "f32" else 2) * mapping.micro_batch * mapping.sequence * setting.config.hidden_size / parts
 
 
 def _in_threads(items: Iterable[Any], call: Callable[[Any], Any]) -> list[Any]:

@@ -67,6 +67,11 @@ class Setting:
     mapping: Mapping
 
     @property
+    def element(self) -> str:
+        """The type of parameters and values; products in 8 bits have operands that are rounded to it."""
+        return WIDE if self.mapping.type == "f32" else NARROW
+
+    @property
     def layout(self) -> Layout:
         """Of a stage's devices."""
         return self.mapping.layout()
@@ -124,14 +129,14 @@ def _applied(setting: Setting, kind: Kind) -> Any:
 
 def layer_parts(setting: Setting, kind: Kind) -> tuple[Tree, Tree, Tree]:
     """A layer's parameters, where they are whole, and in parts as ZeRO has them."""
-    params = specs(parameters.shapes(setting.config)["layers"][kind.first])
+    params = specs(parameters.shapes(setting.config)["layers"][kind.first], setting.element)
     whole = parameters.shardings(setting.config, setting.layout)["layers"][kind.first]
     return params, whole, _zero_shardings(setting, params, whole)
 
 
 def around_parts(setting: Setting) -> tuple[Tree, Tree, Tree]:
     """The same of the embedding and the head."""
-    params = specs(_around_shapes(setting.config))
+    params = specs(_around_shapes(setting.config), setting.element)
     whole = _around_shardings(setting.config, setting.layout)
     return params, whole, _zero_shardings(setting, params, whole)
 
@@ -157,7 +162,7 @@ def layer_program(setting: Setting, kind: Kind, count: int = 1) -> Program:
         return dx, [_measured(grad, parts, mapping) for grad in grads]
 
     rows = layout.P("dp", "sp", None) if layout.mesh else None
-    x = TensorSpec((layout.size("dp") * mapping.micro_batch, mapping.sequence, config.hidden_size), NARROW)
+    x = TensorSpec((layout.size("dp") * mapping.micro_batch, mapping.sequence, config.hidden_size), setting.element)
     turns = TensorSpec((mapping.sequence, 1, _turned(config) // 2), "float32")
     shardings = ([stored] * count, rows, rows, None, None) if layout.mesh else None
     return trace_program(
@@ -209,7 +214,7 @@ def around_program(setting: Setting) -> Program:
 
     rows = layout.P("dp", "sp", None) if layout.mesh else None
     batch = layout.size("dp") * mapping.micro_batch
-    x = TensorSpec((batch, mapping.sequence, config.hidden_size), NARROW)
+    x = TensorSpec((batch, mapping.sequence, config.hidden_size), setting.element)
     tokens = TensorSpec((batch, mapping.sequence + 1), "int32")
     stored = parts if mapping.zero == 3 else whole
     shardings = (stored, rows, layout.P("dp", None)) if layout.mesh else None
@@ -236,7 +241,7 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
         narrow = {}
         for name, tree in masters.items():
             with named_scope(name):
-                narrow[name] = pytrees.map_leaves(lambda master: master.astype(NARROW), tree)
+                narrow[name] = pytrees.map_leaves(lambda master: master.astype(setting.element), tree)
         return narrow, masters, new
 
     if layout.mesh is None:
