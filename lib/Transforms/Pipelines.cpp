@@ -81,8 +81,7 @@ void shoal::buildDevicePipeline(OpPassManager &pm,
   assign.machine = machine;
   assign.flopsPerByte = options.flopsPerByte;
   assign.repeatMargin = options.repeatMargin;
-  assign.secondStart = assign.thirdStart = assign.fourthStart =
-      !options.searchOnce;
+  assign.thirdStart = assign.fourthStart = !options.quickSearch;
   assign.warnRepeatedWork = options.warnRepeatedWork;
   assign.maxRepeatedWork = options.maxRepeatedWork;
   assign.denseOneHots = options.denseOneHots;

@@ -42,8 +42,8 @@ class CompileOptions:
     repeat_margin: how many times work counts that devices repeat although
       annotations split an operand of it over them; 1 for once, like any other
       (default: 100).
-    search_once: look for shardings from one start alone: several times as fast, and
-      now and then more is sent.
+    quick_search: look for shardings from fewer starts: about twice as fast, and now
+      and then more is sent.
     warn_repeated_work: warn where all devices together compute more than so many
       times the operations of an even split; 0 for never (default: 1.05).
     max_repeated_work: the most operations that all devices together may compute,
@@ -84,7 +84,7 @@ class CompileOptions:
     one_hot_gain: float | None = None
     flops_per_byte: float = 0
     repeat_margin: float | None = None
-    search_once: bool = False
+    quick_search: bool = False
     warn_repeated_work: float | None = None
     max_repeated_work: float = 0
     memory_limit: str | int = ""  # of bytes

@@ -114,7 +114,7 @@ class _Forecasts:
 
     def __init__(self, setting: Setting, machine: Machine, kinds: Sequence[Kind], options: dict[str, Any]):
         self.setting, self.machine, self.kinds = setting, machine, kinds
-        self.options = {"target": "cuda", "cache": False, "search_once": True, **options}
+        self.options = {"target": "cuda", "cache": False, "quick_search": True, **options}
         # Traced one after the other, as a thread traces one program; compiled two at a time.
         programs = [layer_program(setting, kind, count) for kind in kinds for count in (2, 1)]
         programs += [around_program(setting), optimizer_program(setting, kinds)]

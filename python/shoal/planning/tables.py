@@ -132,13 +132,18 @@ def _exchange(made: dict[str, Any], column: str, ep: int) -> float:
 def _expected(made: dict[str, Any], places: int) -> float:
     """Of how many of so many places a token needs one, its choices lying in so many groups of experts."""
     chosen, groups = made["chosen_groups"], made["groups"]
-    if places <= groups:
-        # A group lies in one place; of g groups in each place none is chosen with this chance.
-        each = groups // places
-        none = math.comb(groups - each, chosen) / math.comb(groups, chosen) if groups - each >= chosen else 0.0
-        return places * (1 - none)
-    within = places // groups
-    return chosen * within * (1 - (1 - 1 / within) ** (made["choices"] / chosen))
+    experts = made["experts"] // groups
+    each = max(1, groups // places)
+    of_place = made["experts"] // places
+    all_ways = math.comb(groups, chosen)
+    hit = 0.0
+    for count in range(1, each + 1):
+        # So many of a place's groups are chosen, and then one of its experts.
+        ways = math.comb(each, count) * math.comb(groups - each, chosen - count)
+        own = min(of_place, count * experts)
+        missed = math.comb(chosen * experts - own, made["choices"]) / math.comb(chosen * experts, made["choices"])
+        hit += ways / all_ways * (1 - missed)
+    return places * hit
 
 
 def deepseek() -> Table:

@@ -60,8 +60,8 @@ def RepeatMargin : PartitionOption<"repeatMargin", "double",
     "repeat-margin", "times",
     "How many times work counts that devices repeat although annotations split "
     "an operand of it over them; 1 for once, like any other">;
-def SearchOnce : PartitionOption<"searchOnce", "bool", "search-once", "",
-    "Look for shardings from one start alone: several times as fast, and now "
+def QuickSearch : PartitionOption<"quickSearch", "bool", "quick-search", "",
+    "Look for shardings from fewer starts: about twice as fast, and now "
     "and then more is sent">;
 def WarnRepeatedWork : PartitionOption<"warnRepeatedWork", "double",
     "warn-repeated-work", "times",
