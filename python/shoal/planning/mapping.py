@@ -56,28 +56,33 @@ class Mapping:
     def __post_init__(self) -> None:
         if self.etp is None:
             object.__setattr__(self, "etp", self.tp)
+        for name in ("devices", "stages", "micro_batch", "sequence"):
+            self._check_positive(name)
         for left, right in (("tp", "cp"), ("etp", "ep")):
             self._check(left, right)
         if self.global_batch is None:
             object.__setattr__(self, "global_batch", self.micro_batch * self.dp * self.pp)
         each = self.micro_batch * self.dp
         if self.global_batch % each:
-            raise InputError(f"a global batch of {self.global_batch} is not divisible by micro-batches times dp = {each}")
+            raise InputError(f"plan: a global batch of {self.global_batch} is not divisible by micro-batches times dp = {each}")
         if self.stages > 1 and self.micro_batches % self.pp:
-            raise InputError(f"{self.micro_batches} micro-batches are not divisible by pp {self.pp}, as interleaving asks")
+            raise InputError(f"plan: {self.micro_batches} micro-batches are not divisible by pp {self.pp}, as interleaving asks")
         if self.schedule not in SCHEDULES:
-            raise InputError(f'schedule "{self.schedule}" is not one of {list(SCHEDULES)}')
+            raise InputError(f'plan: schedule "{self.schedule}" is not one of {list(SCHEDULES)}')
         if self.recompute not in RECOMPUTED:
-            raise InputError(f'recompute "{self.recompute}" is not one of {list(RECOMPUTED)}')
+            raise InputError(f'plan: recompute "{self.recompute}" is not one of {list(RECOMPUTED)}')
 
     def _check(self, *names: str) -> None:
         sizes = {name: getattr(self, name) for name in (*names, "pp")}
-        for name, size in sizes.items():
-            if size < 1:
-                raise InputError(f"{name} {size} is not positive")
+        for name in sizes:
+            self._check_positive(name)
         if self.devices % math.prod(sizes.values()):
             listed = " x ".join(f"{name} {size}" for name, size in sizes.items())
-            raise InputError(f"{listed} = {math.prod(sizes.values())} does not divide {self.devices} devices")
+            raise InputError(f"plan: {listed} = {math.prod(sizes.values())} does not divide {self.devices} devices")
+
+    def _check_positive(self, name: str) -> None:
+        if getattr(self, name) < 1:
+            raise InputError(f"plan: {name} {getattr(self, name)} is not positive")
 
     @property
     def dp(self) -> int:

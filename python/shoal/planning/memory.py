@@ -14,7 +14,7 @@ from shoal.models import parameters
 from shoal.planning.programs import Kind, Setting, around_parts, layer_parts
 from shoal.planning.schedule import in_flight
 
-__all__ = ["Memory", "memory_of"]
+__all__ = ["Memory", "around_bytes", "memory_of", "weight_bytes"]
 
 # Bytes of an element: bfloat16 parameters, float32 gradients, a float32 master and two moments.
 _WEIGHT, _GRADIENT, _STATE = 2, 4, 12
@@ -86,14 +86,15 @@ def memory_of(
     for kind, count in zip(kinds, share):
         for place, part in enumerate(_held(*layer_parts(setting, kind), setting)):
             totals[place] += part * count
-    for place, part in enumerate(_largest_around(setting)):
+    for place, part in enumerate(around_bytes(setting)):
         totals[place] += part
     activations = sum(each * count for each, count in zip(saved, share)) * in_flight(mapping)
     return Memory(*totals, activations, buffers)
 
 
-def _largest_around(setting: Setting) -> tuple[float, ...]:
-    """Of the first stage or the last one; of one stage both."""
+def around_bytes(setting: Setting) -> tuple[float, ...]:
+    """Weights, gradients and state of the embedding or the head, which the first stage and the last one have; of one
+    stage both."""
     tree, whole, parts = around_parts(setting)
     names = [[name] for name in tree if name != "norm"] if setting.mapping.pp > 1 else [list(tree)]
     held = [_held(*({n: part[n] for n in names_of} for part in (tree, whole, parts)), setting) for names_of in names]

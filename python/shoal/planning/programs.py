@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from shoal import optim
 from shoal.frontend import pytrees
 from shoal.frontend.annotations import constrain
@@ -232,8 +230,9 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     parts = {name: _zero_shardings(setting, masters[name], whole[name]) for name in masters}
     kept = parts if setting.mapping.zero else whole
     optimizer = optim.adamw(1e-4)
-    zeros = pytrees.map_leaves(lambda spec: np.broadcast_to(np.float32(0), spec.shape), masters)
-    state = pytrees.map_leaves(lambda array: TensorSpec(array.shape, str(array.dtype)), optimizer.init(zeros))
+    # Types alone: arrays of this size are not made.
+    begin = trace_program(optimizer.init, (masters,), None, name="init")
+    state = pytrees.unflatten(begin.out_tree, list(begin.outputs.values()))
 
     def step(masters: Tree, grads: Tree, state: Tree) -> Any:
         updates, new = optimizer.update(grads, state, masters)

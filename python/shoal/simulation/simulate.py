@@ -36,7 +36,7 @@ def simulate(
     """How long a step of a program would take on a machine, on what, and what a device would hold. Nothing runs.
 
     program: a function, with `args`, `mesh` and shardings as `shoal.compile` takes them; or without these what
-      `shoal.trace` gives, what `lower` of a jitted function gives, an `Executable`, or a text in Shoal MLIR.
+      `shoal.trace` gives or any text in Shoal MLIR, what `lower` of a jitted function gives, or an `Executable`.
     machine: the name of a shipped machine file, "dgx-h100", a path, or a `Machine`.
     target: what it is compiled for: "cuda" has kernels of GPUs, and collectives beside them. options: fields of
       CompileOptions.

@@ -78,7 +78,7 @@ def test_flags_without_an_effect_are_said(flags, note):
         ("--use-tp-pp-dp-mapping", "stages lie on devices that are next to each other"),
         ("--recompute-granularity some", "expected full or selective"),
         ("--data-parallel-sharding-strategy all", "expected one of"),
-        ("--parallelism.tensor_parallel_degre 2", "did you mean --parallelism.tensor_parallel_degree"),
+        ("--parallelism.tensor_parallel_degre 2", "nearest is --parallelism.tensor_parallel_degree"),
     ],
 )
 def test_what_is_refused(flags, message):
