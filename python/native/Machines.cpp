@@ -57,16 +57,16 @@ void shoal::python::bindMachines(nb::module_ &m) {
       .def_ro("source", &Cluster::source)
       .def_prop_ro("devices", &Cluster::devices)
       .def_prop_ro("levels", &levelsOf, "Names and sizes, innermost first.")
-      .def_prop_ro("memory",
-                   [](const Cluster &self) {
-                     return self.chip.memory - self.chip.reserved;
-                   },
-                   "Bytes of a device that programs can have.")
+      .def_prop_ro(
+          "memory",
+          [](const Cluster &self) {
+            return self.chip.memory - self.chip.reserved;
+          },
+          "Bytes of a device that programs can have.")
       .def_prop_ro("flops", [](const Cluster &self) { return self.chip.flops; })
-      .def_prop_ro("attention",
-                   [](const Cluster &self) {
-                     return self.chip.attentionEfficiency;
-                   })
+      .def_prop_ro(
+          "attention",
+          [](const Cluster &self) { return self.chip.attentionEfficiency; })
       .def_prop_ro("launch",
                    [](const Cluster &self) { return self.chip.launch; })
       .def_prop_ro("overlaps",

@@ -72,7 +72,7 @@ def read_model(model: str, flags: Sequence[str]) -> tuple[ModelConfig, Sequence[
     """The model, and the flags that its file has beside those given."""
     path = Path(model)
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() and path.suffix != ".json" else ""
-    if "--num-layers" in text or "--hidden-size" in text:
+    if "--" in text and not text.lstrip().startswith("{"):
         return model_config(text, None), [*megatron.words_of(text), *flags]
     file, place = read_config(model)
     fields = {} if is_torchtitan(flags) else _of_experts(flags)

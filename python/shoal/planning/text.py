@@ -19,7 +19,7 @@ def as_text(plan: Plan, change: tuple[str, Plan] | None = None, name: str = "") 
     mapping, machine = plan.mapping, plan.machine
     lines = [
         f"{name}{' on ' if name else ''}{machine.name}, {mapping.devices} devices: {mapping} (simulated)",
-        f"  {mapping.micro_batches} micro-batches of {mapping.micro_batch} x {mapping.sequence} tokens a device, "
+        f"  {mapping.micro_batches} micro-batch{'' if mapping.micro_batches == 1 else 'es'} of {mapping.micro_batch} x {mapping.sequence} tokens a device, "
         f"{mapping.global_batch} sequences a step",
         "",
         f"  a step     {seconds_text(plan.seconds)}",
