@@ -114,7 +114,9 @@ class _Forecasts:
 
     def __init__(self, setting: Setting, machine: Machine, kinds: Sequence[Kind], options: dict[str, Any]):
         self.setting, self.machine, self.kinds = setting, machine, kinds
-        self.options = {"target": "cuda", "cache": False, "quick_search": True, **options}
+        # A table that is gathered whole, and work that is repeated, are what is to be forecast.
+        found = {"quick_search": True, "max_replicated_bytes": -1, "warn_repeated_work": 0.0}
+        self.options = {"target": "cuda", "cache": False, **found, **options}
         # Traced one after the other, as a thread traces one program; compiled two at a time.
         programs = [layer_program(setting, kind, count) for kind in kinds for count in (2, 1)]
         programs += [around_program(setting), optimizer_program(setting, kinds)]
