@@ -18,6 +18,8 @@ endforeach()
 install(FILES include/shoal/Runtime/ABI.h include/shoal/Runtime/CustomCall.h
               include/shoal/Runtime/Session.h
         DESTINATION shoal/include/shoal/Runtime COMPONENT shoal)
+# By their names: machine="dgx-h100".
+install(DIRECTORY machines DESTINATION shoal COMPONENT shoal FILES_MATCHING PATTERN *.toml)
 if(TARGET shoal_native)
   install(TARGETS shoal_native LIBRARY DESTINATION shoal COMPONENT shoal)
   install(FILES ${PROJECT_BINARY_DIR}/python/shoal/_native.pyi DESTINATION shoal COMPONENT shoal)

@@ -77,7 +77,11 @@ FailureOr<const Forecast *> Simulation::run(MLIRContext &context,
     // Of the command line.
     return emitError(UnknownLoc::get(&context))
            << "simulate: " << failed->message;
-  printForecast(*forecast, streamOf(options));
+  if (options.forecast)
+    *options.forecast =
+        llvm::formatv("{0}", llvm::json::Value(toJson(*forecast)));
+  else
+    printForecast(*forecast, streamOf(options));
   if (!options.simulatedTracePath.empty() &&
       failed(
           writeFile(context, options.simulatedTracePath,

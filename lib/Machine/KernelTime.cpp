@@ -3,6 +3,7 @@
 
 #include "shoal/Machine/StepTime.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace shoal;
@@ -47,6 +48,10 @@ Price shoal::priceProduct(const Chip &chip, llvm::StringRef type,
                       (shape.hasGroups ? chip.groupEfficiency : 1);
   double seconds =
       operations > 0 ? operations / (peakOf(chip, type) * efficiency) : 0;
+  // Of a row or a column, as of a sum of two rows by weights, no more than on
+  // the units of all other kernels.
+  if (chip.elementwiseFlops > 0 && std::min(shape.m, shape.n) == 1)
+    seconds = std::min(seconds, operations / 2 / chip.elementwiseFlops);
   return longestOf(chip, seconds, memorySeconds(chip, bytes));
 }
 

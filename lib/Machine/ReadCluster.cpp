@@ -4,8 +4,8 @@
 #include "ClusterKeys.h"
 #include "shoal/Machine/ClusterFile.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <fstream>
@@ -308,13 +308,13 @@ static Status check(const Cluster &cluster, StringRef file) {
   if (cluster.chip.flops.empty())
     return Error{file.str() +
                  ": expected flops of at least one type in chip.flops"};
-  if (Status failed = checkShares(cluster.chip.memoryShare,
-                                  "chip: by memory_points", file))
+  if (Status failed =
+          checkShares(cluster.chip.memoryShare, "chip: by memory_points", file))
     return failed;
   for (const Level &level : cluster.levels)
-    if (Status failed = checkShares(
-            level.messageShare, "level \"" + level.name + "\": by bw_points",
-            file))
+    if (Status failed =
+            checkShares(level.messageShare,
+                        "level \"" + level.name + "\": by bw_points", file))
       return failed;
   return std::nullopt;
 }

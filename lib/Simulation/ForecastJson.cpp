@@ -28,6 +28,48 @@ static llvm::json::Array listUnknownLoops(const SimulatedStep &step) {
   return places;
 }
 
+static void addWork(const KernelWork &work, llvm::json::Object &task) {
+  task["operations"] = work.operations;
+  task["indexed_rows"] = work.indexedRows;
+}
+
+static void addWork(const ProductWork &work, llvm::json::Object &task) {
+  const ProductShape &shape = work.shape;
+  task["type"] = work.type;
+  task["shape"] = llvm::json::Array{shape.batch, shape.m, shape.n, shape.k};
+}
+
+static void addWork(const CollectiveWork &work, llvm::json::Object &task) {
+  task["axes"] = llvm::json::fixUTF8(work.axesText);
+  task["is_async"] = work.isAsync;
+}
+
+static llvm::json::Object toJson(const SimulatedTask &each,
+                                 const Cluster &cluster) {
+  Price price = each.price;
+  llvm::json::Object task{{"name", each.task.name},
+                          {"place", llvm::json::fixUTF8(each.task.place)},
+                          {"layer", llvm::json::fixUTF8(each.task.layer)},
+                          {"bytes", each.task.bytes},
+                          {"seconds", inSeconds(price.time)},
+                          {"start", inSeconds(each.start)},
+                          {"runs", each.runs}};
+  if (price.level >= 0)
+    task["level"] = llvm::json::fixUTF8(cluster.levels[price.level].name);
+  price.level = -1;
+  task["bound"] = boundOf(price, cluster);
+  std::visit([&](const auto &work) { addWork(work, task); }, each.task.work);
+  return task;
+}
+
+/// In program order.
+static llvm::json::Array listTasks(const Forecast &forecast) {
+  llvm::json::Array list;
+  for (const SimulatedTask &task : forecast.step.tasks)
+    list.push_back(::toJson(task, forecast.cluster));
+  return list;
+}
+
 llvm::json::Object shoal::toJson(const Forecast &forecast) {
   const SimulatedStep &step = forecast.step;
   return llvm::json::Object{
@@ -50,5 +92,6 @@ llvm::json::Object shoal::toJson(const Forecast &forecast) {
       {"seconds_by_level", ::toJson(sumByLevel(forecast))},
       {"collectives", listTimes(forecast)},
       {"unknown_loops", listUnknownLoops(step)},
+      {"tasks", listTasks(forecast)},
   };
 }

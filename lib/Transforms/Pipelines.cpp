@@ -82,6 +82,7 @@ void shoal::buildDevicePipeline(OpPassManager &pm,
   assign.flopsPerByte = options.flopsPerByte;
   assign.machineFile = options.machineFile;
   assign.repeatMargin = options.repeatMargin;
+  assign.thirdStart = assign.fourthStart = !options.quickSearch;
   assign.warnRepeatedWork = options.warnRepeatedWork;
   assign.maxRepeatedWork = options.maxRepeatedWork;
   assign.denseOneHots = options.denseOneHots;

@@ -131,4 +131,17 @@ Outcome compileText(const std::string &text, const std::string &source,
   return compilation.finish(std::move(outcome));
 }
 
+Outcome simulateText(const std::string &text, const std::string &source,
+                     DriverOptions options, const OnStage &onStage) {
+  Compilation compilation(onStage);
+  Outcome outcome;
+  options.emit = Emit::Executable;
+  options.forecast = &outcome.forecast;
+  FailureOr<Compiled> compiled = compilation.compile(text, source, options);
+  if (failed(compiled))
+    return compilation.fail();
+  outcome.statistics = std::move(compiled->statistics);
+  return compilation.finish(std::move(outcome));
+}
+
 } // namespace shoal::python

@@ -25,6 +25,8 @@ struct Outcome {
   std::string description, statistics;
   /// A page of HTML.
   std::string report;
+  /// JSON: a forecast with its rows.
+  std::string forecast;
 };
 
 /// Holds a text of any dialects to what MLIR's parser does not hold it to, see
@@ -47,6 +49,11 @@ Outcome compileText(const std::string &text, const std::string &source,
                     DriverOptions options, const std::string &executable,
                     const std::string &shared, bool withReport, bool isSummary,
                     const OnStage &onStage);
+
+/// Compiles without writing anything and forecasts a step on the cluster of the
+/// machine file that the options name.
+Outcome simulateText(const std::string &text, const std::string &source,
+                     DriverOptions options, const OnStage &onStage);
 
 } // namespace shoal::python
 

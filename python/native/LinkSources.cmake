@@ -1,5 +1,5 @@
-# Makes the folder TARGET the package: links to what is in SOURCE, and to lib
-# and bin of BUILD, where a package that is installed has its own.
+# Makes the folder TARGET the package: links to what is in SOURCE, to the machine
+# files, and to lib and bin of BUILD, where a package that is installed has its own.
 file(MAKE_DIRECTORY ${TARGET})
 file(GLOB links ${TARGET}/*)
 foreach(link ${links})
@@ -7,7 +7,7 @@ foreach(link ${links})
     file(REMOVE ${link})
   endif()
 endforeach()
-file(GLOB entries ${SOURCE}/* ${BUILD}/lib ${BUILD}/bin)
+file(GLOB entries ${SOURCE}/* ${SOURCE}/../../machines ${BUILD}/lib ${BUILD}/bin)
 foreach(entry ${entries})
   get_filename_component(name ${entry} NAME)
   if(NOT name STREQUAL "__pycache__")

@@ -4,6 +4,7 @@
 // The module shoal._native: the compiler in a Python process.
 
 #include "Compile.h"
+#include "Machines.h"
 #include "mlir/Pass/PassManager.h"
 #include "shoal/Compiler/Cache.h"
 #include "shoal/Support/RandomInputs.h"
@@ -111,6 +112,8 @@ static void bindOptions(nb::module_ &m) {
   options.def(nb::init<>())
       .def_rw("target", &DriverOptions::target)
       .def_rw("entry", &DriverOptions::entry)
+      .def_rw("machine_path", &DriverOptions::machinePath,
+              "The machine file of `simulate`.")
       .def_rw("cache_directory", &DriverOptions::cacheDirectory,
               "The folder of programs compiled before; \"\" for none.");
   bindPartitionOptions(m, options);
@@ -133,6 +136,8 @@ static nb::object bindCompiled(nb::module_ &m) {
       .def_ro("statistics", &Outcome::statistics,
               "JSON: that of `shoalc --stats`.")
       .def_ro("report", &Outcome::report, "HTML, or \"\".")
+      .def_ro("forecast", &Outcome::forecast,
+              "JSON: of `simulate`, totals and rows.")
       .def_prop_ro("diagnostics", [](const Outcome &self) {
         return nb::tuple(toPython(self.messages));
       });
@@ -203,6 +208,7 @@ NB_MODULE(_native, m) {
   bindCache(m);
   bindRandomInputs(m);
   bindEnding(m);
+  bindMachines(m);
   m.def(
       "verify_limits",
       [](const std::string &text, const std::string &source) {
@@ -254,4 +260,16 @@ NB_MODULE(_native, m) {
       "Compiles, and writes an executable and a shared library to the paths "
       "that are not empty; on request makes the report's page, or writes a "
       "summary in the executable's place.");
+  m.def(
+      "simulate",
+      [](const std::string &text, const DriverOptions &options,
+         const std::string &source, const nb::object &onStage) {
+        return runUnlocked([&] {
+          return simulateText(text, source, options, listen(onStage));
+        });
+      },
+      "text"_a, "options"_a, "source"_a = "<program>", nb::kw_only(),
+      "on_stage"_a = nb::none(),
+      "Forecasts a step on the cluster of options.machine_path; writes "
+      "nothing.");
 }

@@ -49,13 +49,14 @@ from shoal.frontend.tracing import *
 from shoal.frontend.value import Value
 from shoal.frontend.windows import *
 from shoal.mesh import Axis, Dim, Mesh, Sharding
+from shoal.simulation import Forecast, Machine, simulate
 
 __all__ = [
     "Array", "Axis", "CheckpointError", "CheckpointWarning", "CompileError", "CompileOptions",
-    "CompileWarning", "Devices", "Diagnostic", "Dim", "Executable", "InputError", "Mesh",
+    "CompileWarning", "Devices", "Diagnostic", "Dim", "Executable", "Forecast", "InputError", "Machine", "Mesh",
     "MoveWarning", "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError", "TraceTypeError",
     "UnsupportedError", "Value", "WeightsWarning", "bfloat16", "checkpoints", "compile",
     "compile_text", "data", "jit", "launch", "load", "models", "moe", "optim", "promote_types",
-    "random", "train",
+    "random", "simulate", "train",
 ]  # fmt: skip
 __all__ += [name for module in frontend.EXPORTED for name in module.__all__]

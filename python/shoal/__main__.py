@@ -1,6 +1,7 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`python -m shoal`: the version, and whether all is there that programs need."""
+"""`python -m shoal`: the version, and whether all is there that programs need; `python -m shoal plan ...` forecasts a
+training job, `python -m shoal tables` published ones."""
 
 from __future__ import annotations
 
@@ -85,7 +86,24 @@ def clear_cache() -> str:
         raise ShoalError(str(error)) from None
 
 
+def plan(words: list[str]) -> int:
+    from shoal.planning.command import main
+
+    return main(words)
+
+
+def tables(words: list[str]) -> int:
+    from shoal.planning.tables import main
+
+    return main(words)
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {"plan": plan, "tables": tables}
+
+
 def main() -> int:
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+        return COMMANDS[sys.argv[1]](sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m shoal", description=__doc__)
     parser.add_argument("--version", action="store_true", help="print the version alone")
     parser.add_argument(
@@ -109,5 +127,10 @@ def main() -> int:
     return 0 if is_well else 1
 
 
-if __name__ == "__main__":
+def entry() -> None:
+    """The command `shoal`."""
     sys.exit(main())
+
+
+if __name__ == "__main__":
+    entry()

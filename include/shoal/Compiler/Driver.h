@@ -57,6 +57,9 @@ struct DriverOptions {
   CheckOptions checks;
   /// Where to leave the page of Emit::Report, whatever is emitted; may be null.
   std::string *report = nullptr;
+  /// Where to leave the forecast of `machinePath` as JSON, in place of printing
+  /// it; may be null.
+  std::string *forecast = nullptr;
   /// The folder of programs compiled before, see shoal/Compiler/Cache.h; empty
   /// for none.
   std::string cacheDirectory;

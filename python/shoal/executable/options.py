@@ -44,6 +44,8 @@ class CompileOptions:
     repeat_margin: how many times work counts that devices repeat although
       annotations split an operand of it over them; 1 for once, like any other
       (default: 100).
+    quick_search: look for shardings from fewer starts: about twice as fast, and now
+      and then more is sent.
     warn_repeated_work: warn where all devices together compute more than so many
       times the operations of an even split; 0 for never (default: 1.05).
     max_repeated_work: the most operations that all devices together may compute,
@@ -85,6 +87,7 @@ class CompileOptions:
     flops_per_byte: float = 0
     machine: str = ""
     repeat_margin: float | None = None
+    quick_search: bool = False
     warn_repeated_work: float | None = None
     max_repeated_work: float = 0
     memory_limit: str | int = ""  # of bytes

@@ -8,8 +8,10 @@ The program says it by marks; `--shoal-rematerialize` reads them (docs/guide/Rem
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from shoal import ir
@@ -62,6 +64,30 @@ def remat(
         return pytrees.unflatten(tree, _mark([as_value(leaf, what=what) for leaf in result], number))
 
     return rematerialized
+
+
+_AS_KERNELS: ContextVar[bool] = ContextVar("as_kernels", default=False)
+
+
+@contextlib.contextmanager
+def as_kernels() -> Iterator[None]:
+    """While it is open, functions of `one_kernel` are segments of which a backward pass finds the arguments saved."""
+    token = _AS_KERNELS.set(True)
+    try:
+        yield
+    finally:
+        _AS_KERNELS.reset(token)
+
+
+def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which others have one kernel for, and for its derivative another one that reads its arguments:
+    norms, activations. `as_kernels` has it held as they do."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return (remat(function) if _AS_KERNELS.get() else function)(*args, **kwargs)
+
+    return called
 
 
 def checkpoint_name(tree: Tree, name: str) -> Tree:

@@ -14,6 +14,7 @@ from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
 from shoal.frontend.elementwise import clip
 from shoal.frontend.nn import rms_norm
+from shoal.frontend.remat import one_kernel
 from shoal.frontend.structure import broadcast_to, concatenate
 from shoal.frontend.value import Value
 from shoal.models.config import LatentAttention, ModelConfig
@@ -29,6 +30,7 @@ __all__ = ["attention", "norm"]
 Params = Mapping[str, Any]
 
 
+@one_kernel
 def norm(x: Value, scale: Any, config: ModelConfig) -> Value:
     """RMSNorm (arXiv 1910.07467), in float32."""
     made = rms_norm(x.astype("float32"), epsilon=config.rms_norm_eps)

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +17,12 @@ from shoal.frontend.constants import as_value
 from shoal.frontend.core import is_value
 from shoal.frontend.elementwise import cos as cos_of
 from shoal.frontend.elementwise import sin as sin_of
+from shoal.frontend.remat import one_kernel
 from shoal.frontend.structure import concatenate
 from shoal.frontend.value import Value
 from shoal.moe.schemas import rope_options
 
-__all__ = ["Rope", "rope_of", "rotate"]
+__all__ = ["Rope", "rope_of", "rotate", "turned_by"]
 
 
 class Rope(NamedTuple):
@@ -147,8 +150,26 @@ _KINDS: dict[str, Callable[[np.ndarray, Mapping[str, Any]], Rope]] = {
 }
 
 
+# In the place of constants.
+_TABLES: ContextVar[tuple[Value, Value] | None] = ContextVar("tables", default=None)
+
+
+@contextlib.contextmanager
+def turned_by(cos: Value, sin: Value) -> Iterator[None]:
+    """While it is open, positions that are known are these values' [S, 1, D / 2]: a program has them as arguments, and
+    not as constants."""
+    token = _TABLES.set((cos, sin))
+    try:
+        yield
+    finally:
+        _TABLES.reset(token)
+
+
 def _turns(rope: Rope, length: int, positions: np.ndarray | Value | None) -> tuple[Value, Value]:
     """cos and sin [S, 1, D / 2] of positions that are known, [B, S, 1, D / 2] of a value's."""
+    tables = _TABLES.get()
+    if tables is not None and not is_value(positions):
+        return tables
     frequencies = np.asarray(rope.of_length(length))
     if is_value(positions):
         angles = positions.astype("float64")[..., None, None] * frequencies
@@ -158,6 +179,7 @@ def _turns(rope: Rope, length: int, positions: np.ndarray | Value | None) -> tup
     return tuple(as_value((f(angles) * rope.factor).astype(np.float32)) for f in (np.cos, np.sin))
 
 
+@one_kernel
 def rotate(
     x: Value, rope: Rope, interleaved: bool = False, positions: np.ndarray | Value | None = None
 ) -> Value:

@@ -7,6 +7,9 @@ Letters: B sequences, S and T places, N heads, K key-value heads, R = N / K, D a
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from shoal.frontend.constants import as_value
@@ -18,7 +21,7 @@ from shoal.frontend.value import Value
 from shoal.models.documents import is_of_one
 from shoal.models.order import Order
 
-__all__ = ["HIDDEN", "Rule", "attend", "grouped", "seen_by", "weighted", "within_segments"]
+__all__ = ["HIDDEN", "Rule", "attend", "computed_by", "grouped", "seen_by", "weighted", "within_segments"]
 
 # The score of a place that is not looked at.
 HIDDEN = -1e30
@@ -72,8 +75,25 @@ def within_segments(seen: Value, rows: Value, columns: Value) -> Value:
     return both.reshape(same.shape[0], 1, 1, *same.shape[1:])
 
 
+# In the place of products and a softmax.
+_KERNEL: ContextVar[Callable[[Value, Value, Value, Rule], Value] | None] = ContextVar("kernel", default=None)
+
+
+@contextlib.contextmanager
+def computed_by(kernel: Callable[[Value, Value, Value, Rule], Value]) -> Iterator[None]:
+    """While it is open, `kernel` is traced in the place of `weighted`, whose arguments and result it has."""
+    token = _KERNEL.set(kernel)
+    try:
+        yield
+    finally:
+        _KERNEL.reset(token)
+
+
 def weighted(q: Value, k: Value, v: Value, rule: Rule) -> Value:
     """[B, S, K, R, H] of q [B, S, K, R, D], k [B, S, K, D] and v [B, S, K, H]."""
+    kernel = _KERNEL.get()
+    if kernel is not None:
+        return kernel(q, k, v, rule)
     length, shared, copies = q.shape[1:4]
     scores = einsum("BSKRD,BTKD->BKRST", q, k, dtype="float32") * rule.scale
     positions = iota((length,), 0) if rule.order is None else as_value(rule.order)

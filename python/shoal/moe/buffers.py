@@ -17,13 +17,14 @@ from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import ones, zeros
 from shoal.frontend.elementwise import logical_and, where
 from shoal.frontend.reduction import sum
+from shoal.frontend.remat import one_kernel
 from shoal.frontend.reshape import reshape
 from shoal.frontend.structure import broadcast_to, iota, pad
 from shoal.frontend.value import Value
 from shoal.moe.layout import Layout
 from shoal.moe.rows import add_rows, put_rows, take_rows
 
-__all__ = ["Buffers", "Masks", "Ragged", "Slots"]
+__all__ = ["Buffers", "Masks", "Ragged", "Slots", "weighed"]
 
 
 class Source(Protocol):
@@ -92,6 +93,12 @@ def mask_of(choices: Value, places: Value, weights: Value) -> Value:
     return sum(of_choices * weights[..., None, None].astype(choices.dtype), 2)
 
 
+@one_kernel
+def weighed(rows: Value, weights: Value) -> Value:
+    """[G, S, M] float32 of rows [G, S, k, M] and their weights [G, S, k]."""
+    return einsum("GSKM,GSK->GSM", rows.astype("float32"), weights.astype("float32"))
+
+
 @dataclass(frozen=True)
 class Slots(_Slotted):
     """Rows [E, G, C, M] by numbers: numbers [G, T] of each choice's slot e C + place, E C if none."""
@@ -107,7 +114,7 @@ class Slots(_Slotted):
         exists = self.numbers < flat.shape[1]
         read = where(broadcast_to(exists[..., None], read.shape), read, 0.0)
         read = read.reshape(flat.shape[0], tokens, k, flat.shape[2])
-        return einsum("GSKM,GSK->GSM", read.astype("float32"), weights.astype("float32"))
+        return weighed(read, weights)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from shoal.frontend.annotations import P, constrain
 from shoal.frontend.checks import check
 from shoal.frontend.collectives import all_gather, axis_index, ragged_all_to_all
 from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum, ragged_einsum
+from shoal.frontend.contraction import ragged_einsum
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import ones, zeros
 from shoal.frontend.elementwise import minimum, where
@@ -30,7 +30,7 @@ from shoal.frontend.ordering import argsort
 from shoal.frontend.reduction import cumsum, sum
 from shoal.frontend.structure import broadcast_to, iota, pad, stack
 from shoal.frontend.value import Value
-from shoal.moe.buffers import Buffers
+from shoal.moe.buffers import Buffers, weighed
 from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
 from shoal.moe.routing import Routing
@@ -308,12 +308,13 @@ class Exchanged:
             home = zeros((copies * total, model), made.dtype)
             flat = made.reshape(places.room, model)
             home = ragged_all_to_all(flat, home, come.begin, come.rows, come.there, sent.rows, places.group)
-            terms = home.reshape(1, copies, total, model).astype("float32")
-            summed = sum(terms, 1)
+            # Of one copy there is nothing to add up, and rows are moved as they came.
+            terms = home.reshape(1, copies, total, model)
+            summed = terms[:, 0] if copies == 1 else sum(terms.astype("float32"), 1)
             place = put_rows(zeros((1, total), "int32"), order, iota((1, total), 1))
             return take_rows(summed, place).reshape(1, places.tokens, places.k, model)
 
         ins = (places.by_expert(5), places.by_device(2), places.by_device(3))
         made = manual(on_device, ins, places.by_device(4), places.all)(rows, self.order, self.lists)
         read = self.spread.home(made)
-        return einsum("GSKM,GSK->GSM", read, weights.astype("float32"))
+        return weighed(read, weights)

@@ -13,6 +13,7 @@ from shoal.frontend.contraction import einsum
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.elementwise import clip, minimum
 from shoal.frontend.nn import gelu, relu, sigmoid, silu, softmax
+from shoal.frontend.remat import one_kernel
 from shoal.frontend.value import Value
 from shoal.moe.buffers import Buffers
 from shoal.moe.config import MoeConfig
@@ -65,6 +66,7 @@ def feed_forward_of(linear: Linear, rows: Value, params: Params, config: MoeConf
     return linear(hidden, params["wo"], params.get("bo"))
 
 
+@one_kernel
 def _gated(gate: Value, up: Value, config: MoeConfig) -> Value:
     limit = config.swiglu_limit
     if limit is None:

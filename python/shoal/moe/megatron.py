@@ -18,7 +18,7 @@ from shoal.moe.patterns import moe_layers
 
 __all__ = [
     "LAYER_FLAGS", "LAYOUT_FLAGS", "cp_comm_type_of", "factorisations_of", "fields_of", "hidden_of", "known_flags",
-    "number", "one", "schedule_of", "sequence_roles_of", "size", "switched", "warn_idle",
+    "number", "one", "pairs_of", "schedule_of", "sequence_roles_of", "size", "switched", "warn_idle", "words_of",
 ]  # fmt: skip
 
 # The words behind each flag.
@@ -218,6 +218,17 @@ def _rest(devices: int, **sizes: int) -> int:
         listed = " x ".join(f"{name} {of_role}" for name, of_role in sizes.items())
         raise TraceError(f"from_megatron: {listed} = {product} does not divide {devices} devices")
     return devices // product
+
+
+def words_of(arguments: str) -> list[str]:
+    """A command line's words from its first flag on."""
+    words = _split(arguments)
+    return words[next((place for place, word in enumerate(words) if word.startswith("--")), len(words)) :]
+
+
+def pairs_of(arguments: str | Sequence[str]) -> Flags:
+    """The words behind each flag, whichever it is."""
+    return _parse(arguments)
 
 
 def _parse(arguments: str | Sequence[str]) -> Flags:

@@ -341,6 +341,19 @@ TEST(StepTimeTest, ProductsAreBoundByWhatIsLonger) {
             1.5 * priceProduct(chip, "f32", {1, 512, 512, 128}, 0).time);
 }
 
+TEST(StepTimeTest, ProductsOfColumnsRunOnScalarUnits) {
+  Chip chip = makeIslands().chip;
+  chip.products = {0.8, {48, 48, 256}, {1, 1, 1}};
+  chip.elementwiseFlops = 33.5e12;
+  // Two rows of each token by their weights.
+  ProductShape weighed = {4096, 4096, 1, 2};
+  EXPECT_EQ(priceProduct(chip, "f32", weighed, 0).time,
+            priceKernel(chip, 0, 4096.0 * 4096 * 2).time);
+  ProductShape square = {1, 4096, 4096, 4096};
+  EXPECT_LT(priceProduct(chip, "bf16", square, 0).time,
+            priceKernel(chip, 0, std::pow(4096.0, 3)).time);
+}
+
 TEST(StepTimeTest, KernelsStart) {
   Chip chip = makeIslands().chip;
   chip.kernel = 2e-6;

@@ -75,6 +75,7 @@ def test_fields_reach_the_compiler():
         "flops_per_byte": 4.5,
         "machine": "box.toml",
         "repeat_margin": 5.5,
+        "quick_search": True,
         "warn_repeated_work": 6.5,
         "max_repeated_work": 7.5,
         "memory_limit": "12GiB",

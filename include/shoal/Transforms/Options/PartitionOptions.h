@@ -33,6 +33,7 @@ struct PartitionOptions {
   /// What tiny programs save by repeating their work, so that all that sends
   /// is their inputs, is less.
   double repeatMargin = 100;
+  bool quickSearch = false;
   double warnRepeatedWork = 1.05;
   double maxRepeatedWork = 0;
   std::string memoryLimit;

@@ -64,6 +64,9 @@ def RepeatMargin : PartitionOption<"repeatMargin", "double",
     "repeat-margin", "times",
     "How many times work counts that devices repeat although annotations split "
     "an operand of it over them; 1 for once, like any other">;
+def QuickSearch : PartitionOption<"quickSearch", "bool", "quick-search", "",
+    "Look for shardings from fewer starts: about twice as fast, and now "
+    "and then more is sent">;
 def WarnRepeatedWork : PartitionOption<"warnRepeatedWork", "double",
     "warn-repeated-work", "times",
     "Warn where all devices together compute more than so many times the "

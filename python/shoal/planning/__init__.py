@@ -1,0 +1,25 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Does a training job fit on a machine, how long is a step, and where does the time go (docs/guide/Machines.md)?
+
+In layers, each of which imports those above it:
+
+    mapping     sizes of groups, batches, the pipeline, as data
+    flags       these from others' command lines
+    kernels     attention as one kernel
+    programs    the programs that are simulated: a layer of each kind, what is around, the optimiser
+    arithmetic  what a model multiplies for a token
+    schedule    how micro-batches pass a pipeline
+    costs       seconds of layers from the rows of programs
+    memory      bytes of a device by part
+    plan        the forecast of a job
+    fitting     what to change where it does not fit
+"""
+
+from shoal.planning.flags import mapping_of
+from shoal.planning.fitting import smallest_change
+from shoal.planning.mapping import Mapping
+from shoal.planning.memory import Memory
+from shoal.planning.plan import Line, Plan, forecast_of
+
+__all__ = ["Line", "Mapping", "Memory", "Plan", "forecast_of", "mapping_of", "smallest_change"]

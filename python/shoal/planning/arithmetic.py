@@ -1,0 +1,60 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a model multiplies for a token, by which utilisation counts: weights that a token meets, and causal attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from shoal.models import parameters
+from shoal.models.config import ModelConfig
+from shoal.planning.mapping import Mapping
+from shoal.planning.programs import Kind
+
+__all__ = ["active_weights", "attention_flops", "flops_of_token", "weights_of"]
+
+# Forward once, backward twice.
+_PASSES = 3
+_EXPERTS = ("wi", "wg", "wo")
+
+
+def weights_of(tree: Any) -> int:
+    """The elements of a tree of shapes."""
+    if isinstance(tree, dict):
+        return sum(map(weights_of, tree.values()))
+    return sum(map(weights_of, tree)) if isinstance(tree, list) else math.prod(tree)
+
+
+def active_weights(config: ModelConfig) -> int:
+    """Those that a token is multiplied by: of the experts those that it goes to; of the embedding the head alone."""
+    moe = config.moe
+    total = config.vocab_size * config.hidden_size
+    for layer in parameters.shapes(config)["layers"]:
+        total += sum(weights_of(node) for name, node in layer.items() if name != "moe")
+        for name, node in layer.get("moe", {}).items():
+            of_token = moe.moe_router_topk / moe.num_experts if name in _EXPERTS else 1
+            total += int(weights_of(node) * of_token)
+    return total
+
+
+def _scores_of_token(config: ModelConfig, window: int | None, sequence: int) -> float:
+    """Multiply-adds of scores and weighted sums, of the places that a token sees in the mean."""
+    if config.latent is None:
+        size = 2 * config.head_dim
+    else:
+        size = config.latent.nope + config.latent.rope + config.latent.value
+    seen = sequence / 2 if window is None or window >= sequence else window - window * window / (2 * sequence)
+    return config.num_attention_heads * size * seen
+
+
+def flops_of_token(config: ModelConfig, sequence: int) -> float:
+    """Of a token, forward and back; what is computed again does not count."""
+    scores = sum(_scores_of_token(config, window, sequence) for window in config.windows)
+    return 2 * _PASSES * (active_weights(config) + scores)
+
+
+def attention_flops(config: ModelConfig, kind: Kind, mapping: Mapping) -> float:
+    """Of scores and weighted sums of a micro-batch, forward, on a device."""
+    tokens = mapping.micro_batch * mapping.sequence / mapping.cp
+    return 2 * _scores_of_token(config, kind.window, mapping.sequence) * tokens / mapping.tp

@@ -1,0 +1,71 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What to change of a mapping that does not fit, found by asking the same forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shoal.errors import ShoalError
+from shoal.planning.mapping import Mapping
+from shoal.planning.plan import Plan, forecast_of
+
+__all__ = ["Change", "changes", "smallest_change"]
+
+# What is changed, in words, and the mapping.
+Change = tuple[str, Mapping]
+
+
+def changes(mapping: Mapping, layers: int, experts: int) -> Iterator[Change]:
+    """One thing each, in the order of how much of a job they touch: what is stored in parts, recomputation, smaller
+    micro-batches, more devices for a stage's parts."""
+    if mapping.zero < 1:
+        yield "the optimiser's state in parts (--use-distributed-optimizer)", mapping.replace(zero=1)
+    if mapping.micro_batch > 1:
+        yield f"micro-batches of {mapping.micro_batch // 2}", mapping.replace(micro_batch=mapping.micro_batch // 2)
+    if mapping.recompute != "full":
+        yield "layers computed again (--recompute-granularity full)", mapping.replace(recompute="full")
+    sizes = {"ep": experts, "pp": layers, "tp": 8}
+    for name, most in sizes.items():
+        more = 2 * getattr(mapping, name)
+        if more <= most:
+            yield from _with(mapping, name, more, layers)
+
+
+def _with(mapping: Mapping, name: str, more: int, layers: int) -> Iterator[Change]:
+    """None where sizes do not divide."""
+    fields = {name: more}
+    if name == "tp" and mapping.etp == mapping.tp:
+        fields["etp"] = more
+    what = f"{name} {more}"
+    if name == "pp" and mapping.stages * more > layers:
+        fields["stages"] = max(1, layers // more)
+        what += f" with {fields['stages']} stages a device"
+    try:
+        yield what, mapping.replace(**fields)
+    except ShoalError:
+        return
+
+
+def smallest_change(plan: Plan) -> tuple[str, Plan] | None:
+    """The one that fits and has the shortest step; else of two of them, the second upon recomputation; None where
+    nothing fits."""
+    config = plan.config
+    one = _fitting(plan, list(changes(plan.mapping, config.num_hidden_layers, config.moe.num_experts)))
+    if one is not None or plan.mapping.recompute == "full":
+        return one
+    again = plan.mapping.replace(recompute="full", zero=max(plan.mapping.zero, 1))
+    listed = [(f"layers computed again, and {what}", m) for what, m in changes(again, config.num_hidden_layers, config.moe.num_experts)]
+    return _fitting(plan, listed)
+
+
+def _fitting(plan: Plan, listed: list[Change]) -> tuple[str, Plan] | None:
+    found = []
+    for what, mapping in listed:
+        try:
+            made = forecast_of(plan.config, plan.machine, mapping)
+        except ShoalError:
+            continue  # such a layout has no program
+        if made.fits:
+            found.append((what, made))
+    return min(found, key=lambda pair: pair[1].seconds, default=None)

@@ -1,0 +1,167 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Command lines of Megatron-LM and torchtitan as a `Mapping`. What is not read is refused, or said to have no effect."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from shoal.errors import UnsupportedError
+from shoal.moe import megatron
+from shoal.moe.layout import CP_COMM_TYPES
+from shoal.moe.megatron import Flags, one, schedule_of, size, switched, warn_idle
+from shoal.moe.megatron_flags import REFUSED_LAYOUTS
+from shoal.names import nearest
+from shoal.planning.mapping import Mapping
+
+__all__ = ["PLAN_FLAGS", "TITAN_FLAGS", "is_torchtitan", "mapping_of", "megatron_of_titan"]
+
+# Of each flag that is read beside those of `Layout.from_megatron`, what it becomes.
+PLAN_FLAGS = {
+    "bf16": "the type that is planned for in any case",
+    "data-parallel-sharding-strategy": "zero: no_shard 0, optim 1, optim_grads 2, optim_grads_params 3",
+    "fp8-format": "type of the layers' products",
+    "global-batch-size": "global_batch",
+    "micro-batch-size": "micro_batch",
+    "overlap-grad-reduce": "sums_beside",
+    "overlap-moe-expert-parallel-comm": "exchange_beside",
+    "overlap-param-gather": "gathers_beside",
+    "recompute-granularity": "recompute: full; selective has no effect, as attention is one kernel that holds no scores",
+    "seq-length": "sequence",
+    "use-distributed-optimizer": "zero 1",
+    "use-megatron-fsdp": "zero 3, where --data-parallel-sharding-strategy says nothing else",
+    "use-torch-fsdp2": "zero 3",
+}
+_STRATEGIES = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}
+_FULL = ("recompute-method", "recompute-num-layers")
+
+
+def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> Mapping:
+    """Of a command line of Megatron-LM or torchtitan for so many devices; fields: in place of what it says.
+
+    InputError and TraceError for sizes that do not divide, UnsupportedError for flags that there is no counterpart of;
+    UserWarning for those that have no effect, a line for each reason.
+    """
+    if is_torchtitan(arguments):
+        arguments = megatron_of_titan(arguments, devices)
+    flags = megatron.known_flags(arguments, REFUSED_LAYOUTS, (*PLAN_FLAGS, *_FULL))
+    if switched(flags, "use-tp-pp-dp-mapping"):
+        raise UnsupportedError("plan: --use-tp-pp-dp-mapping: stages lie on devices that are next to each other")
+    sizes = {
+        "tp": size(flags, "tensor-model-parallel-size"), "cp": size(flags, "context-parallel-size"),
+        "pp": size(flags, "pipeline-model-parallel-size"), "ep": size(flags, "expert-model-parallel-size"),
+    }  # fmt: skip
+    said: dict[str, Any] = {
+        **sizes,
+        "etp": size(flags, "expert-tensor-parallel-size", sizes["tp"]),
+        "stages": schedule_of(flags, devices)[1] if sizes["pp"] > 1 else 1,
+        "micro_batch": size(flags, "micro-batch-size"),
+        "sequence": size(flags, "seq-length", 4096),
+        "sequence_parallel": switched(flags, "sequence-parallel") or sizes["tp"] == 1,
+        "cp_comm_type": _context(flags, sizes["cp"]),
+        "recompute": _recompute(flags),
+        "zero": _zero(flags),
+        "sums_beside": switched(flags, "overlap-grad-reduce"),
+        "gathers_beside": switched(flags, "overlap-param-gather"),
+        "exchange_beside": switched(flags, "overlap-moe-expert-parallel-comm"),
+        "type": "f8E4M3FN" if "fp8-format" in flags else "bf16",
+    }
+    if "global-batch-size" in flags:
+        said["global_batch"] = size(flags, "global-batch-size")
+    return Mapping(devices, **{**said, **fields})
+
+
+def _context(flags: Flags, cp: int) -> str:
+    """A ring passes keys round while it computes; it is planned as a gather of them, which sends as much."""
+    kind = megatron.cp_comm_type_of(flags, CP_COMM_TYPES)
+    if kind == "p2p" and cp > 1:
+        warn_idle(["--cp-comm-type p2p"], "a ring is planned as the gather that sends as much")
+    return "allgather" if kind == "p2p" else kind
+
+
+def _recompute(flags: Flags) -> str:
+    kind = one(flags, "recompute-granularity") if "recompute-granularity" in flags else "none"
+    if kind not in ("none", "full", "selective"):
+        raise UnsupportedError(f"plan: --recompute-granularity {kind}; expected full or selective")
+    if kind == "selective":
+        warn_idle(["--recompute-granularity selective"], "attention is one kernel that holds no scores")
+    if kind == "full" and "recompute-method" in flags and one(flags, "recompute-method") == "block":
+        warn_idle(["--recompute-method block"], "all layers are computed again")
+    return "full" if kind == "full" else "none"
+
+
+def _zero(flags: Flags) -> int:
+    if "data-parallel-sharding-strategy" in flags:
+        name = one(flags, "data-parallel-sharding-strategy")
+        if name not in _STRATEGIES:
+            raise UnsupportedError(f"plan: --data-parallel-sharding-strategy {name}; expected one of {[*_STRATEGIES]}")
+        return _STRATEGIES[name]
+    if switched(flags, "use-megatron-fsdp") or switched(flags, "use-torch-fsdp2"):
+        return 3
+    return 1 if switched(flags, "use-distributed-optimizer") else 0
+
+
+# Torchtitan's options, which stand in sections, as Megatron-LM's flags.
+TITAN_FLAGS = {
+    "parallelism.tensor_parallel_degree": "tensor-model-parallel-size",
+    "parallelism.context_parallel_degree": "context-parallel-size",
+    "parallelism.pipeline_parallel_degree": "pipeline-model-parallel-size",
+    "parallelism.expert_parallel_degree": "expert-model-parallel-size",
+    "parallelism.expert_tensor_parallel_degree": "expert-tensor-parallel-size",
+    "training.local_batch_size": "micro-batch-size",
+    "training.global_batch_size": "global-batch-size",
+    "training.seq_len": "seq-length",
+}
+# Read here, or of no effect on a forecast.
+_TITAN_OWN = ("activation_checkpoint.mode", "parallelism.data_parallel_shard_degree", "parallelism.pipeline_parallel_microbatch_size")
+_TITAN_IDLE = ("job.", "profiling.", "metrics.", "checkpoint.", "comm.", "optimizer.", "lr_scheduler.", "compile.", "model.",
+               "training.steps", "training.dataset", "training.compile", "training.max_norm", "parallelism.data_parallel_replicate_degree",
+               "parallelism.enable_async_tensor_parallel", "parallelism.pipeline_parallel_schedule")  # fmt: skip
+
+
+def is_torchtitan(arguments: str | Sequence[str]) -> bool:
+    """Whether options stand in sections."""
+    text = arguments if isinstance(arguments, str) else " ".join(arguments)
+    return re.search(r"--(parallelism|training|activation_checkpoint|model)\.", text) is not None
+
+
+def megatron_of_titan(arguments: str | Sequence[str], devices: int) -> list[str]:
+    """The same as Megatron-LM's words. Torchtitan stores parameters in parts over data parallelism, and its tensor
+    parallelism has sequences in parts."""
+    options = _titan_options(arguments)
+    words = ["--sequence-parallel"]
+    idle = []
+    for name, value in options.items():
+        if name in TITAN_FLAGS:
+            words += [f"--{TITAN_FLAGS[name]}", value]
+        elif name.startswith(_TITAN_IDLE):
+            idle.append(f"--{name}")
+        elif name not in _TITAN_OWN:
+            known = {*TITAN_FLAGS, *_TITAN_OWN}
+            raise UnsupportedError(f"plan: --{name} is not read of torchtitan{nearest(name, known, '--')}")
+    if idle:
+        warn_idle(idle, "a forecast does not depend on them")
+    mode = options.get("activation_checkpoint.mode", "selective")
+    words += ["--recompute-granularity", "full"] if mode == "full" else []
+    words += ["--use-torch-fsdp2"] if options.get("parallelism.data_parallel_shard_degree", "-1") != "1" else []
+    if "parallelism.expert_parallel_degree" in options and "parallelism.expert_tensor_parallel_degree" not in options:
+        words += ["--expert-tensor-parallel-size", "1"]
+    return words
+
+
+def _titan_options(arguments: str | Sequence[str]) -> dict[str, str]:
+    words = shlex.split(arguments.replace("\\\n", " "), comments=True) if isinstance(arguments, str) else list(arguments)
+    options: dict[str, str] = {}
+    name = None
+    for word in words:
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            options[name] = value if equals else "true"
+        elif name is None:
+            continue  # torchrun, or a script
+        else:
+            options[name] = word
+    return options

@@ -1,0 +1,129 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a training job's flags say of how it runs: sizes of groups, batches, the pipeline, what is kept in parts."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.errors import InputError
+from shoal.moe.layout import Layout
+
+__all__ = ["Mapping", "SCHEDULES"]
+
+# All micro-batches forward first; one back as soon as it came through; both directions at once (DeepSeek's).
+SCHEDULES = ("gpipe", "1f1b", "dualpipe")
+RECOMPUTED = ("none", "full")
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Megatron's names where it has one; sizes of groups are in devices.
+
+    stages: of each device, one behind the other: interleaved where there are several.
+    recompute: "none", or "full": of a layer its input alone is held.
+    zero: what is stored in parts over data parallelism: 0 nothing, 1 the optimiser's state, 2 gradients, too, 3
+      parameters, too.
+    sums_beside, gathers_beside: gradients are summed, and parameters gathered, while others compute.
+    exchange_beside: experts' exchanges run beside another micro-batch's kernels.
+    type: of the layers' products, as machine files name it; of "f32" all values are.
+    """
+
+    devices: int
+    tp: int = 1
+    cp: int = 1
+    ep: int = 1
+    etp: int | None = None
+    pp: int = 1
+    stages: int = 1
+    micro_batch: int = 1
+    global_batch: int | None = None
+    sequence: int = 4096
+    sequence_parallel: bool = True
+    cp_comm_type: str = "allgather"
+    schedule: str = "1f1b"
+    recompute: str = "none"
+    zero: int = 1
+    sums_beside: bool = False
+    gathers_beside: bool = False
+    exchange_beside: bool = False
+    type: str = "bf16"
+    fused_attention: bool = True
+
+    def __post_init__(self) -> None:
+        if self.etp is None:
+            object.__setattr__(self, "etp", self.tp)
+        for name in ("devices", "stages", "micro_batch", "sequence"):
+            self._check_positive(name)
+        for left, right in (("tp", "cp"), ("etp", "ep")):
+            self._check(left, right)
+        if self.global_batch is None:
+            object.__setattr__(self, "global_batch", self.micro_batch * self.dp * self.pp)
+        each = self.micro_batch * self.dp
+        if self.global_batch % each:
+            raise InputError(f"plan: a global batch of {self.global_batch} is not divisible by micro-batches times dp = {each}")
+        if self.stages > 1 and self.micro_batches % self.pp:
+            raise InputError(f"plan: {self.micro_batches} micro-batches are not divisible by pp {self.pp}, as interleaving asks")
+        if self.schedule not in SCHEDULES:
+            raise InputError(f'plan: schedule "{self.schedule}" is not one of {list(SCHEDULES)}')
+        if self.recompute not in RECOMPUTED:
+            raise InputError(f'plan: recompute "{self.recompute}" is not one of {list(RECOMPUTED)}')
+
+    def _check(self, *names: str) -> None:
+        sizes = {name: getattr(self, name) for name in (*names, "pp")}
+        for name in sizes:
+            self._check_positive(name)
+        if self.devices % math.prod(sizes.values()):
+            listed = " x ".join(f"{name} {size}" for name, size in sizes.items())
+            raise InputError(f"plan: {listed} = {math.prod(sizes.values())} does not divide {self.devices} devices")
+
+    def _check_positive(self, name: str) -> None:
+        if getattr(self, name) < 1:
+            raise InputError(f"plan: {name} {getattr(self, name)} is not positive")
+
+    @property
+    def dp(self) -> int:
+        """How many devices have the same of attention."""
+        return self.devices // (self.tp * self.cp * self.pp)
+
+    @property
+    def edp(self) -> int:
+        """How many have the same experts."""
+        return self.devices // (self.etp * self.ep * self.pp)
+
+    @property
+    def micro_batches(self) -> int:
+        """That a device passes in a step."""
+        return self.global_batch // (self.micro_batch * self.dp)
+
+    @property
+    def stage_devices(self) -> int:
+        """Devices of one stage, whose numbers are next to each other."""
+        return self.devices // self.pp
+
+    @property
+    def tokens(self) -> int:
+        """Of a step."""
+        return self.global_batch * self.sequence
+
+    def replace(self, **fields: Any) -> Mapping:
+        """The same with other values of these fields; etp stays where it is given."""
+        return dataclasses.replace(self, **fields)
+
+    def layout(self) -> Layout:
+        """Of a stage's devices."""
+        if self.stage_devices == 1:
+            return Layout()
+        attention = {"tp": self.tp, "cp": self.cp, "dp": self.dp}
+        experts = {"etp": self.etp, "ep": self.ep, "edp": self.edp}
+        places = ("cp", "tp") if self.sequence_parallel else ("cp",)
+        return Layout.folded(attention, experts, sp=places, cp_comm_type=self.cp_comm_type)
+
+    def __str__(self) -> str:
+        sizes = [f"{name} {size}" for name in ("tp", "cp", "ep", "pp") if (size := getattr(self, name)) > 1]
+        sizes += [f"etp {self.etp}"] if self.etp != self.tp else []
+        sizes += [f"{self.stages} stages a device"] if self.stages > 1 else []
+        return ", ".join([*sizes, f"dp {self.dp}"])

@@ -1,0 +1,101 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a device holds of a model, by part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from shoal.frontend import pytrees
+from shoal.models import parameters
+from shoal.planning.programs import Kind, Setting, around_parts, layer_parts
+from shoal.planning.schedule import in_flight
+
+__all__ = ["Memory", "around_bytes", "memory_of", "weight_bytes"]
+
+# Bytes of an element: bfloat16 parameters, float32 gradients, a float32 master and two moments.
+_WEIGHT, _GRADIENT, _STATE = 2, 4, 12
+_WIDE_WEIGHT = 4
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of the stage that holds most. buffers: what a layer, or the head, needs while it computes."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+    buffers: float
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return sum(self.parts().values())
+
+    def parts(self) -> dict[str, float]:
+        """By name."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def elements_of(tree: Any, shardings: Any, setting: Setting) -> float:
+    """Of the arrays' parts on a device."""
+    leaves, _ = pytrees.flatten(tree)
+    sizes = [math.prod(leaf.shape) for leaf in leaves]
+    mesh = setting.layout.mesh
+    if mesh is None:
+        return sum(sizes)
+    places = pytrees.flatten_shardings(shardings, tree, "memory")
+    return sum(size / _parts_of(place, setting) for size, place in zip(sizes, places))
+
+
+def _parts_of(place: Any, setting: Setting) -> int:
+    if place is None:
+        return 1
+    axes = [axis for dim in place.dims if dim for axis in ((dim,) if isinstance(dim, str) else dim)]
+    sizes = setting.layout.mesh.axes
+    return math.prod(getattr(axis, "size", 0) or sizes[getattr(axis, "name", axis)] for axis in axes)
+
+
+def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, float, float]:
+    """Bytes of weights, gradients and the optimiser's state."""
+    zero = setting.mapping.zero
+    full, split = (elements_of(tree, places, setting) for places in (whole, parts))
+    return (
+        (_WIDE_WEIGHT if setting.mapping.type == "f32" else _WEIGHT) * (split if zero >= 3 else full),
+        _GRADIENT * (split if zero >= 2 else full),
+        _STATE * (split if zero >= 1 else full),
+    )
+
+
+def weight_bytes(setting: Setting, kind: Kind) -> float:
+    """Of a layer's parameters, as its program has them."""
+    return _held(*layer_parts(setting, kind), setting)[0]
+
+
+def memory_of(
+    setting: Setting, kinds: Sequence[Kind], saved: Sequence[float], buffers: float
+) -> Memory:
+    """saved: bytes of a layer of each kind that its backward pass finds, of a micro-batch."""
+    mapping = setting.mapping
+    share = [kind.count / mapping.pp for kind in kinds]
+    totals = [0.0, 0.0, 0.0]
+    for kind, count in zip(kinds, share):
+        for place, part in enumerate(_held(*layer_parts(setting, kind), setting)):
+            totals[place] += part * count
+    for place, part in enumerate(around_bytes(setting)):
+        totals[place] += part
+    activations = sum(each * count for each, count in zip(saved, share)) * in_flight(mapping)
+    return Memory(*totals, activations, buffers)
+
+
+def around_bytes(setting: Setting) -> tuple[float, ...]:
+    """Weights, gradients and state of the embedding or the head, which the first stage and the last one have; of one
+    stage both."""
+    tree, whole, parts = around_parts(setting)
+    names = [[name] for name in tree if name != "norm"] if setting.mapping.pp > 1 else [list(tree)]
+    held = [_held(*({n: part[n] for n in names_of} for part in (tree, whole, parts)), setting) for names_of in names]
+    return max(held)

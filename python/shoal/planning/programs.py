@@ -1,0 +1,252 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs that a plan simulates: one layer of each kind forward and back, and what stands around layers.
+
+A whole model's program would say the same of each of its layers. Gradients are summed over devices at the end, and of a
+layer nothing else comes out, so that what two layers hold more than one is their parameters and what the
+backward pass finds saved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from shoal import optim
+from shoal.frontend import pytrees
+from shoal.frontend.annotations import constrain
+from shoal.frontend.autodiff import vjp
+from shoal.frontend.contraction import einsum
+from shoal.frontend.naming import named_scope
+from shoal.frontend.reduction import sum as sum_of
+from shoal.frontend.remat import as_kernels, remat
+from shoal.frontend.tracing import Program, TensorSpec, trace_program
+from shoal.frontend.value import Value
+from shoal.models import parameters
+from shoal.models.attention import norm
+from shoal.models.config import ModelConfig
+from shoal.models.layer import apply_layer, between
+from shoal.models.rope import turned_by
+from shoal.moe.labels import cross_entropy_sum
+from shoal.moe.layout import Layout
+from shoal.planning.kernels import as_one_kernel
+from shoal.planning.mapping import Mapping
+
+__all__ = ["Kind", "Setting", "around_parts", "around_program", "kinds_of", "layer_parts", "layer_program", "optimizer_program"]
+
+Tree = Any
+
+# Of what a plan's parameters are, and of what their masters and moments.
+NARROW, WIDE = "bfloat16", "float32"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Layers that are alike: `first` is the number of the first one."""
+
+    first: int
+    count: int
+    has_experts: bool
+    window: int | None
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return ("experts" if self.has_experts else "dense") + (f", window {self.window}" if self.window else "")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A model on the devices of a stage."""
+
+    config: ModelConfig
+    mapping: Mapping
+
+    @property
+    def element(self) -> str:
+        """The type of parameters and values; products in 8 bits have operands that are rounded to it."""
+        return WIDE if self.mapping.type == "f32" else NARROW
+
+    @property
+    def layout(self) -> Layout:
+        """Of a stage's devices."""
+        return self.mapping.layout()
+
+
+def kinds_of(config: ModelConfig) -> list[Kind]:
+    """In the order of their first layers."""
+    layers = list(zip(config.moe_layers, config.windows))
+    return [Kind(layers.index(kind), layers.count(kind), *kind) for kind in dict.fromkeys(layers)]
+
+
+def specs(shapes: Tree, dtype: str = NARROW) -> Tree:
+    """A tree of shapes as one of arrays' types."""
+    if isinstance(shapes, dict):
+        return {name: specs(node, dtype) for name, node in shapes.items()}
+    return [specs(node, dtype) for node in shapes] if isinstance(shapes, list) else TensorSpec(shapes, dtype)
+
+
+def split(tree: Tree, shardings: Tree, layout: Layout, axes: tuple[Any, ...]) -> Tree:
+    """Shardings with `axes`, too, as ZeRO has them."""
+    if layout.mesh is None or not axes:
+        return shardings
+    return optim.split_over(axes, tree, layout.mesh, shardings)
+
+
+def _zero_shardings(setting: Setting, tree: Tree, shardings: Tree) -> Tree:
+    """Of a layer's parameters, or of those around: experts' over edp, all others' over dp."""
+    layout = setting.layout
+    axes = {role: tuple(layout.axes(role)) if layout.mesh else () for role in ("dp", "edp")}
+    made = split(tree, shardings, layout, axes["dp"])
+    if isinstance(tree, dict) and "moe" in tree:
+        experts = {name: "edp" if name in ("wi", "wo", "wg", "bi", "bo", "bg") else "dp" for name in tree["moe"]}
+        made["moe"] = {
+            name: split(node, shardings["moe"][name], layout, axes[experts[name]]) for name, node in tree["moe"].items()
+        }
+    return made
+
+
+@contextlib.contextmanager
+def _kernels(mapping: Mapping) -> Iterator[None]:
+    with as_kernels(), as_one_kernel() if mapping.fused_attention else contextlib.nullcontext():
+        yield
+
+
+def _applied(setting: Setting, kind: Kind) -> Any:
+    config, layout = setting.config, setting.layout
+
+    def layer(x: Value, params: Tree) -> Value:
+        return apply_layer(x, params, config, layout, kind.window).x
+
+    if setting.mapping.recompute == "full":
+        return remat(layer, policy="nothing", collectives="repeat")
+    return remat(layer, policy="everything", collectives="params") if setting.mapping.zero == 3 else layer
+
+
+def layer_parts(setting: Setting, kind: Kind) -> tuple[Tree, Tree, Tree]:
+    """A layer's parameters, where they are whole, and in parts as ZeRO has them."""
+    params = specs(parameters.shapes(setting.config)["layers"][kind.first], setting.element)
+    whole = parameters.shardings(setting.config, setting.layout)["layers"][kind.first]
+    return params, whole, _zero_shardings(setting, params, whole)
+
+
+def around_parts(setting: Setting) -> tuple[Tree, Tree, Tree]:
+    """The same of the embedding and the head."""
+    params = specs(_around_shapes(setting.config), setting.element)
+    whole = _around_shardings(setting.config, setting.layout)
+    return params, whole, _zero_shardings(setting, params, whole)
+
+
+def layer_program(setting: Setting, kind: Kind, count: int = 1) -> Program:
+    """`count` layers of a kind, one behind the other, forward and back, for a micro-batch."""
+    config, layout, mapping = setting.config, setting.layout, setting.mapping
+    params, whole, parts = layer_parts(setting, kind)
+    stored = parts if mapping.zero == 3 else whole
+    layer = _applied(setting, kind)
+
+    def step(layers: Tree, x: Value, dy: Value, cos: Value, sin: Value) -> Any:
+        def forward(layers: Tree, x: Value) -> Value:
+            x = between(layout, x)
+            for number, each in enumerate(layers):
+                with named_scope(f"layers.{number}"):
+                    x = between(layout, layer(x, each))
+            return x
+
+        with turned_by(cos, sin), _kernels(mapping):
+            _, pull = vjp(forward, layers, x)
+            grads, dx = pull(dy)
+        return dx, [_measured(grad, parts, mapping) for grad in grads]
+
+    rows = layout.P("dp", "sp", None) if layout.mesh else None
+    x = TensorSpec((layout.size("dp") * mapping.micro_batch, mapping.sequence, config.hidden_size), setting.element)
+    turns = TensorSpec((mapping.sequence, 1, _turned(config) // 2), "float32")
+    shardings = ([stored] * count, rows, rows, None, None) if layout.mesh else None
+    return trace_program(
+        step, ([params] * count, x, x, turns, turns), layout.mesh, in_shardings=shardings, name=f"layer_{kind.first}"
+    )
+
+
+def _turned(config: ModelConfig) -> int:
+    return config.latent.rope if config.latent is not None else config.head_dim
+
+
+def _measured(grads: Tree, parts: Tree, mapping: Mapping) -> list[Value]:
+    """A number of each gradient, made of the sum over devices: no gradient is held."""
+    leaves, _ = pytrees.flatten(grads)
+    places = pytrees.flatten_shardings(parts, grads, "gradients")
+    with named_scope("measured"):
+        placed = [leaf if place is None else constrain(leaf, place) for leaf, place in zip(leaves, places)]
+        return [sum_of(leaf.astype("float32")) for leaf in placed]
+
+
+def _around_shapes(config: ModelConfig) -> Tree:
+    return {name: node for name, node in parameters.shapes(config).items() if name != "layers"}
+
+
+def _around_shardings(config: ModelConfig, layout: Layout) -> Tree:
+    return {name: node for name, node in parameters.shardings(config, layout).items() if name != "layers"}
+
+
+def around_program(setting: Setting) -> Program:
+    """The embedding, and the head with the loss, forward and back, for a micro-batch."""
+    config, layout, mapping = setting.config, setting.layout, setting.mapping
+    params, whole, parts = around_parts(setting)
+
+    def step(params: Tree, x: Value, tokens: Value) -> Any:
+        def loss(params: Tree, x: Value) -> tuple[Value, Value]:
+            with named_scope("embed"):
+                embedded = between(layout, params["embed"][tokens[:, :-1]])
+            with named_scope("head"):
+                x = layout.constrain(norm(between(layout, x), params["norm"], config), "dp", "cp", None)
+                head = params.get("head", params["embed"])
+                logits = layout.constrain(einsum("BSM,VM->BSV", x, head), "dp", "cp", "tp")
+            with named_scope("loss"):
+                total, weight = cross_entropy_sum(logits, tokens[:, 1:])
+                return total / weight, embedded
+
+        (value, embedded), pull = vjp(loss, params, x)
+        grads, dx = pull((value, embedded))
+        return dx, _measured(grads, parts, mapping)
+
+    rows = layout.P("dp", "sp", None) if layout.mesh else None
+    batch = layout.size("dp") * mapping.micro_batch
+    x = TensorSpec((batch, mapping.sequence, config.hidden_size), setting.element)
+    tokens = TensorSpec((batch, mapping.sequence + 1), "int32")
+    stored = parts if mapping.zero == 3 else whole
+    shardings = (stored, rows, layout.P("dp", None)) if layout.mesh else None
+    return trace_program(step, (params, x, tokens), layout.mesh, in_shardings=shardings, name="around")
+
+
+def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
+    """AdamW of one layer of each kind, and of what is around, from gradients that are summed: new parameters."""
+    config, layout = setting.config, setting.layout
+    shapes, places = parameters.shapes(config), parameters.shardings(config, layout)
+    named = {f"layers.{kind.first}": shapes["layers"][kind.first] for kind in kinds} | {"around": _around_shapes(config)}
+    whole = {f"layers.{kind.first}": places["layers"][kind.first] for kind in kinds}
+    whole |= {"around": _around_shardings(config, layout)}
+    masters = {name: specs(tree, WIDE) for name, tree in named.items()}
+    parts = {name: _zero_shardings(setting, masters[name], whole[name]) for name in masters}
+    kept = parts if setting.mapping.zero else whole
+    optimizer = optim.adamw(1e-4)
+    # Types alone: arrays of this size are not made.
+    begin = trace_program(optimizer.init, (masters,), None, name="init")
+    state = pytrees.unflatten(begin.out_tree, list(begin.outputs.values()))
+
+    def step(masters: Tree, grads: Tree, state: Tree) -> Any:
+        updates, new = optimizer.update(grads, state, masters)
+        masters = optim.apply_updates(masters, updates)
+        narrow = {}
+        for name, tree in masters.items():
+            with named_scope(name):
+                narrow[name] = pytrees.map_leaves(lambda master: master.astype(setting.element), tree)
+        return narrow, masters, new
+
+    if layout.mesh is None:
+        return trace_program(step, (masters, masters, state), None, name="optimizer")
+    like = optim.shardings_like(state, masters, kept)
+    results = (parts if setting.mapping.zero == 3 else whole, kept, like)
+    return trace_program(
+        step, (masters, masters, state), layout.mesh, in_shardings=(kept, kept, like), out_shardings=results, name="optimizer"
+    )

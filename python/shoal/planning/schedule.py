@@ -1,0 +1,46 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How micro-batches pass the stages of a pipeline: what waits, and what is held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shoal.planning.mapping import Mapping
+
+__all__ = ["Passage", "in_flight", "passage"]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Seconds of all micro-batches: in which the slowest stage works, and in which it waits."""
+
+    work: float
+    bubble: float
+
+
+def passage(mapping: Mapping, slowest: float, all_stages: float) -> Passage:
+    """Of seconds of a micro-batch, forward and back, in the slowest stage, and in all of them one after the other.
+
+    Filling and emptying takes what a micro-batch needs in all other stages; with several stages a device, a part of it
+    (arXiv 2104.04473). DualPipe fills from both ends, and weights' gradients, a third of the work, wait for the end
+    (arXiv 2412.19437, table 2): (p / 2 - 1)(F + 2 B - 3 W) of B inputs and weights.
+    """
+    others = all_stages - slowest
+    if mapping.schedule == "dualpipe":
+        # F, B and W are a third each: F + 2 (B + W) - 3 W = 2 thirds of the whole, of half the stages.
+        return Passage(mapping.micro_batches * slowest, others / 2 * (2 / 3))
+    return Passage(mapping.micro_batches * slowest, others / mapping.stages)
+
+
+def in_flight(mapping: Mapping) -> float:
+    """Of how many micro-batches the first stage holds what their backward passes need.
+
+    1F1B: as many as there are stages; interleaved: (p - 1) / (p v) more (arXiv 2205.05198, section 5); GPipe: all.
+    """
+    most = mapping.micro_batches
+    if mapping.schedule == "gpipe":
+        return most
+    if mapping.schedule == "dualpipe":
+        return min(most, mapping.pp + 1)
+    return min(most, mapping.pp + (mapping.pp - 1) / mapping.stages if mapping.stages > 1 else mapping.pp)

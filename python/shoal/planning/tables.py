@@ -1,0 +1,347 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Published tables simulated beside their figures: `python -m shoal tables`. Configurations are in the folder
+`published`, with their sources and what had to be assumed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError, ShoalError
+from shoal.models.config import ModelConfig
+from shoal.models.families import made_of, read_config
+from shoal.models.rope import rope_of
+from shoal.moe.config import MoeConfig
+from shoal.planning.mapping import Mapping
+from shoal.planning.memory import around_bytes
+from shoal.planning.plan import Plan, forecast_of
+from shoal.planning.programs import Setting
+from shoal.simulation.machines import Machine
+
+__all__ = ["Bar", "Table", "TABLES", "main"]
+
+FOLDER = Path(__file__).parent / "published"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a table is held to: how many of how many figures keep it."""
+
+    what: str
+    kept: int
+    of: int
+    needed: int | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether so many keep it as are needed, by default all."""
+        return self.kept >= (self.of if self.needed is None else self.needed)
+
+    def __str__(self) -> str:
+        needed = "" if self.needed is None else f", {self.needed} needed"
+        return f"{self.what}: {self.kept} of {self.of}{needed}: {'kept' if self.holds else 'MISSED'}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells, the first one the titles; notes for people."""
+
+    title: str
+    source: str
+    assumed: str
+    rows: list[list[str]]
+    bars: list[Bar]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Markdown."""
+        head, *rows = self.rows
+        align = ["---", *["--:"] * (len(head) - 1)]
+        lines = [f"| {' | '.join(row)} |" for row in (head, align, *rows)]
+        parts = [f"## {self.title}", f"Published: {self.source}. Assumed: {self.assumed}.", "\n".join(lines)]
+        parts += [*self.notes, "\n".join(f"* {bar}" for bar in self.bars)]
+        return "\n\n".join(parts)
+
+
+def _read(name: str) -> dict[str, Any]:
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def model_of(name: str) -> ModelConfig:
+    """A model of the tables."""
+    made = _read("models")["models"][name]
+    file, place = read_config(made["config"])
+    file = {**file, **made.get("fields", {})}
+    return made_of(file, {"moe_token_dispatcher_type": "alltoall"}, place).config
+
+
+def _plan(model: str, machine: str, mapping: dict[str, Any], **fields: Any) -> Plan:
+    print(f"  {model}: {mapping}", file=sys.stderr, flush=True)
+    return forecast_of(model_of(model), Machine.read(machine), Mapping(**{**mapping, **fields}))
+
+
+def _off(simulated: float, published: float) -> float:
+    return simulated / published - 1
+
+
+def _percent(off: float) -> str:
+    return f"{100 * off:+.0f} %"
+
+
+def _within(offs: Iterable[float], share: float) -> int:
+    return sum(abs(off) <= share for off in offs)
+
+
+def exchange() -> Table:
+    """Expert exchange alone: prices of collectives, no program."""
+    made = _read("exchange")
+    head = ["exchange, EP"] + [f"{c}, {what}" for c in made["columns"] for what in ("simulated", "published", "off")]
+    rows, offs = [head], []
+    for name, ep, *published in made["rows"]:
+        row = [f"{name} {ep}"]
+        for column, figure in zip(made["columns"], published):
+            simulated = 1e6 * _exchange(made, column, ep)
+            row += [f"{simulated:.0f}", str(figure), _percent(_off(simulated, figure))]
+            offs += [_off(simulated, figure)] if ep > 8 else []
+        rows.append(row)
+    note = "Times are us. Machine files are calibrated on the rows of EP 8, which do not count."
+    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 20 %, rows not calibrated on", _within(offs, 0.2), len(offs))], (note,))
+
+
+def _exchange(made: dict[str, Any], column: str, ep: int) -> float:
+    """Seconds. The hybrid one sends a token once to each node that has one of its experts, and copies it within."""
+    machine = Machine.read(made["machines"][column.split()[0]])
+    rows = made["tokens"] * made["hidden"] * made["bytes"]
+    whole = rows * made["choices"] * (ep - 1) / ep
+    if not column.endswith("hybrid"):
+        return machine.price("all_to_all", [(ep, 1)], round(whole))
+    node = machine.levels[0][1]
+    if ep <= node:
+        # A token once to a device.
+        return machine.price("all_to_all", [(ep, 1)], round(rows * _expected(made, ep) * (ep - 1) / ep))
+    nodes = ep // node
+    outer = machine.price("all_to_all", [(nodes, node)], round(rows * _expected(made, nodes) * (nodes - 1) / nodes))
+    return max(outer, machine.price("all_to_all", [(node, 1)], round(rows * made["choices"] * (node - 1) / node)))
+
+
+def _expected(made: dict[str, Any], places: int) -> float:
+    """Of how many of so many places a token needs one, its choices lying in so many groups of experts."""
+    chosen, groups = made["chosen_groups"], made["groups"]
+    experts = made["experts"] // groups
+    each = max(1, groups // places)
+    of_place = made["experts"] // places
+    all_ways = math.comb(groups, chosen)
+    hit = 0.0
+    for count in range(1, each + 1):
+        # So many of a place's groups are chosen, and then one of its experts.
+        ways = math.comb(each, count) * math.comb(groups - each, chosen - count)
+        own = min(of_place, count * experts)
+        missed = math.comb(chosen * experts - own, made["choices"]) / math.comb(chosen * experts, made["choices"])
+        hit += ways / all_ways * (1 - missed)
+    return places * hit
+
+
+def deepseek() -> Table:
+    """A whole step."""
+    made = _read("deepseek")
+    plan = _plan(made["model"], made["machine"], made["mapping"])
+    rows = [["what", "simulated", "published", "off"]]
+    rows.append(["seconds of a step", f"{plan.seconds:.2f}", str(made["seconds"]), _percent(_off(plan.seconds, made["seconds"]))])
+    rows += [[f"of it {part}", f"{seconds:.2f}", "", ""] for part, seconds in plan.parts.items()]
+    rows.append(["exposed communication", f"{plan.exposed:.2f}", "", ""])
+    off = _off(plan.seconds, made["seconds"])
+    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 20 %", _within([off], 0.2), 1)])
+
+
+def memory() -> Table:
+    """Of a device, by part."""
+    made = _read("memory")
+    plan = _plan(made["model"], made["machine"], made["mapping"])
+    held, around = plan.memory, around_bytes(Setting(plan.config, plan.mapping))
+    weights = held.weights + held.gradients - around[0] - around[1]
+    simulated = (weights, held.optimizer - around[2], held.activations)
+    rows, offs = [["part", "simulated, GB", "published, GB", "off"]], []
+    for (part, published), found in zip(made["parts"].items(), simulated):
+        offs.append(_off(found / 1e9, published))
+        rows.append([part, f"{found / 1e9:.1f}", str(published), _percent(offs[-1])])
+    note = (
+        "Activations are those of Shoal's program, whose backward pass finds more saved: rows as they were sent and as "
+        "they came back, heads' keys and values made of short ones."
+    )
+    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 15 %", _within(offs, 0.15), len(offs))], (note,))
+
+
+def _tau(pairs: Sequence[tuple[float, float]]) -> float:
+    """Kendall's."""
+    signs = [
+        math.copysign(1, (a[0] - b[0]) * (a[1] - b[1])) for place, a in enumerate(pairs) for b in pairs[:place]
+    ]
+    return sum(signs) / len(signs) if signs else 1.0
+
+
+def folding() -> Table:
+    """MFU of mappings."""
+    made = _read("folding")
+    found = [(row, _plan(row["model"], made["machine"], row["mapping"])) for row in made["rows"]]
+    megatron = [(row, plan) for row, plan in found if row["method"].startswith("MCore")]
+    logs = [math.log(row["mfu"] / (100 * plan.mfu)) for row, plan in megatron]
+    factor = math.exp(sum(logs) / len(logs))
+    rows = [["model, mapping", "MFU simulated", "times the factor", "published", "off", "GB of a device", "with layers computed again"]]
+    large = []
+    for row, plan in found:
+        again = _plan(row["model"], made["machine"], row["mapping"], recompute="full")
+        published = row["mfu"]
+        scaled = 100 * plan.mfu * factor
+        fits = again.fits
+        large.append((published is None, not fits))
+        rows.append([
+            f"{row['model']}, {row['method']}", f"{100 * plan.mfu:.1f}", f"{scaled:.1f}",
+            "out of memory" if published is None else str(published),
+            "" if published is None else _percent(_off(scaled, published)),
+            f"{plan.memory.total / 1e9:.0f}", f"{again.memory.total / 1e9:.0f}{'' if fits else ', too much'}",
+        ])  # fmt: skip
+    bars = [Bar("MCore rows within 15 % with the factor", _within([_off(100 * p.mfu * factor, r["mfu"]) for r, p in megatron], 0.15), len(megatron))]
+    for model in dict.fromkeys(row["model"] for row, _ in found):
+        pairs = [(plan.mfu, row["mfu"]) for row, plan in found if row["model"] == model and row["mfu"] is not None]
+        tau = _tau(pairs)
+        bars.append(Bar(f"order of {model}'s mappings, Kendall's tau {tau:.2f} of at least 0.9", int(tau >= 0.9), 1))
+    right = sum(published == simulated for published, simulated in large)
+    bars.append(Bar("out of memory, and not, also with layers computed again", right, len(large)))
+    note = f"The one factor, of all MCore rows, is {factor:.2f}. MFU is of steps without recomputation."
+    return Table(made["title"], made["source"], made["assumed"], rows, bars, (note,))
+
+
+def scaling() -> Table:
+    """The same on more devices."""
+    made = _read("scaling")
+    rows, offs = [["model, devices", "MFU simulated", "to the fewest", "published", "to the fewest", "off"]], []
+    for row in made["rows"]:
+        first: tuple[float, float] | None = None
+        for devices, published in row["mfu"].items():
+            mfu = _plan(row["model"], made["machine"], row["mapping"], devices=int(devices)).mfu
+            first = first or (mfu, published)
+            ratio, wanted = mfu / first[0], published / first[1]
+            is_first = first == (mfu, published)
+            offs += [] if is_first else [_off(ratio, wanted)]
+            off = "" if is_first else _percent(offs[-1])
+            rows.append([f"{row['model']}, {devices}", f"{100 * mfu:.1f}", f"{ratio:.3f}", str(published), f"{wanted:.3f}", off])
+    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 5 %", _within(offs, 0.05), len(offs), len(offs) - 1)])
+
+
+def pairs() -> Table:
+    """Two mappings of one model, the second over the first."""
+    made = _read("pairs")
+    rows, found = [["model, machine", "simulated", "published", "off"]], []
+    for row in made["rows"]:
+        before, after = (_plan(row["model"], row["machine"], row[side]) for side in ("before", "after"))
+        ratio = after.flops / before.flops
+        found.append((ratio, row["ratio"]))
+        rows.append([f"{row['model']}, {row['machine']}", f"{ratio:.2f}x", f"{row['ratio']:.2f}x", _percent(_off(*found[-1]))])
+    signs = sum((ratio >= 1) == (wanted >= 1) for ratio, wanted in found)
+    bars = [Bar("faster or slower", signs, len(found)), Bar("within 15 %", _within([_off(*each) for each in found], 0.15), len(found), 4)]
+    return Table(made["title"], made["source"], made["assumed"], rows, bars)
+
+
+def _gshard_model(experts: int, layers: int) -> ModelConfig:
+    """Every other layer has experts."""
+    moe = MoeConfig.gshard(
+        experts, 8192, second_policy="all", min_capacity=1, moe_group_size=1024, moe_layer_freq=2
+    )
+    return ModelConfig(
+        family="gshard", vocab_size=32000, hidden_size=1024, num_attention_heads=16, num_key_value_heads=16, head_dim=128,
+        rms_norm_eps=1e-6, rope=rope_of({}, 128), windows=(None,) * layers, moe=moe,
+        moe_layers=tuple(number % 2 == 1 for number in range(layers)), intermediate_size=8192, tie_word_embeddings=True,
+    )  # fmt: skip
+
+
+def _gshard_plan(machine: str, experts: int, layers: int, tokens: int) -> Plan:
+    print(f"  GShard: {experts} experts, {layers} layers, {tokens} tokens a device", file=sys.stderr, flush=True)
+    mapping = Mapping(experts, ep=experts, micro_batch=tokens // 128, sequence=128, type="f32", zero=0)
+    return forecast_of(_gshard_model(experts, layers), Machine.read(machine), mapping, dense_one_hots=True)
+
+
+def _gshard_share(plan: Plan) -> tuple[float, float]:
+    """Of the layers' time that of exchanges; and the layers' seconds."""
+    layers = [line for line in plan.lines if line.where.partition(" ")[0] in ("attention", "experts", "dense", "between")]
+    whole = sum(line.seconds for line in layers if not line.what.startswith(("all_reduce", "reduce_scatter")))
+    return sum(line.seconds for line in layers if line.what.startswith("all_to_all")) / whole, whole
+
+
+def gshard() -> Table:
+    """Device time, shares and steps a second."""
+    made = _read("gshard")
+    machine = Machine.read(made["machine"])
+    rows, bars = [["figure", "simulated", "published", "off"]], []
+
+    def add(what: str, simulated: float, published: float, share: float | None) -> None:
+        off = _off(simulated, published)
+        rows.append([what, f"{simulated:.3g}", f"{published:.3g}", _percent(off)])
+        if share is not None:
+            bars.append(Bar(f"{what} within {100 * share:.0f} %", _within([off], share), 1))
+
+    pairs_of = {experts: _gshard_plan(made["machine"], experts, 2, 1024) for experts in (128, 2048)}
+    (share, time), (share_large, time_large) = (_gshard_share(pairs_of[experts]) for experts in (128, 2048))
+    add("device time of a pair of layers, 2048 over 128 experts", time_large / time, made["device_time_ratio"], 0.05)
+    for megabytes in (8, 32):
+        few, many = (machine.price("all_to_all", [(n, 1)], round(megabytes * 1e6 * (n - 1) / n)) for n in (16, 2048))
+        add(f"all-to-all of {megabytes} MB, 2048 over 16 partitions", many / few, made["exchange_ratio"], 0.1)
+    add("share of dispatch and combine, 2048 experts", share_large, made["share"]["2048"], 0.1)
+    add("share of dispatch and combine, 128 experts", share, made["share"]["128"], 0.25)
+    weights = []
+    for which, published in made["steps_per_second"].items():
+        experts, layers = map(int, which.split())
+        plan = _gshard_plan(made["machine"], experts, layers, made["tokens"][str(experts)])
+        add(f"steps a second, {experts} experts, {layers} layers", 1 / plan.seconds, published, 0.1 if which == "128 12" else None)
+        weights += [plan.memory.weights] if layers == 36 else []
+    spread = max(weights) / min(weights) - 1
+    rows.append(["weights of a device, 36 layers, 128 to 2048 experts, most over least", f"{1 + spread:.3f}", "flat", ""])
+    bars.append(Bar("weights flat within 5 %", int(spread <= 0.05), 1))
+    return Table(made["title"], made["source"], made["assumed"], rows, bars)
+
+
+TABLES: dict[str, Callable[[], Table]] = {
+    "gshard": gshard, "exchange": exchange, "deepseek": deepseek, "memory": memory, "pairs": pairs, "folding": folding, "scaling": scaling,
+}  # fmt: skip
+
+_HEAD = """# Simulated beside published
+
+<!-- figures: python -m shoal tables -->
+
+Every figure called simulated is: none was measured by us, and nothing ran on these machines. Programs are Shoal's, of the models'
+layers, partitioned and compiled for GPUs, attention as one kernel ([Machines.md](../guide/Machines.md)); the machines' files say what
+each of their numbers is from. They are calibrated on products' and exchanges' figures alone (arXiv 2504.14960, table 2; DeepEP's README; the rows
+of EP 8 of arXiv 2603.07685, table 7); all others are held out, and no constant is fitted to them. Misses stand among the rest.
+`python -m shoal tables` writes this page; configurations are in `python/shoal/planning/published`.
+"""
+
+
+def main(words: Sequence[str]) -> int:
+    """The status of a process."""
+    parser = argparse.ArgumentParser(prog="shoal tables", description="Published tables of training, simulated beside their figures.")
+    parser.add_argument("names", nargs="*", metavar="TABLE", help=f"some of {', '.join(TABLES)} (default: all)")
+    parser.add_argument("--output", metavar="FILE.md", help="write a page of all of them there")
+    given = parser.parse_args(words)
+    try:
+        made = [_made(name) for name in given.names or TABLES]
+    except ShoalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    page = "\n".join([_HEAD, *(f"{table}\n" for table in made)])
+    if given.output:
+        Path(given.output).write_text(page, encoding="utf-8")
+    print(page)
+    return 0
+
+
+def _made(name: str) -> Table:
+    if name not in TABLES:
+        raise InputError(f'tables: "{name}" is not one of {[*TABLES]}')
+    print(name, file=sys.stderr, flush=True)
+    return TABLES[name]()

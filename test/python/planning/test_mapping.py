@@ -1,0 +1,108 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A job's flags as a mapping, and how its micro-batches pass a pipeline."""
+
+import warnings
+
+import pytest
+
+import shoal
+from shoal.planning import Mapping, mapping_of
+from shoal.planning.schedule import in_flight, passage
+
+MEGATRON = (
+    "--tensor-model-parallel-size 2 --expert-model-parallel-size 8 --expert-tensor-parallel-size 1 --sequence-parallel "
+    "--pipeline-model-parallel-size 4 --num-layers 32 --num-layers-per-virtual-pipeline-stage 2 --micro-batch-size 2 "
+    "--global-batch-size 256 --seq-length 8192 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
+    "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 --bf16"
+)
+
+
+def test_megatrons_flags_are_read():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = mapping_of(MEGATRON, 64)
+    assert made == Mapping(
+        64, tp=2, ep=8, etp=1, pp=4, stages=4, micro_batch=2, global_batch=256, sequence=8192, zero=1, sums_beside=True,
+        gathers_beside=True, recompute="full",
+    )  # fmt: skip
+    assert (made.dp, made.edp, made.micro_batches, made.stage_devices) == (8, 2, 16, 16)
+
+
+def test_torchtitans_options_are_read():
+    options = (
+        "torchrun train.py --parallelism.tensor_parallel_degree=2 --parallelism.expert_parallel_degree 8 "
+        "--parallelism.pipeline_parallel_degree 2 --training.seq_len 2048 --training.local_batch_size 4 "
+        "--training.global_batch_size 64 --activation_checkpoint.mode full"
+    )
+    made = mapping_of(options, 32)
+    assert made == Mapping(
+        32, tp=2, ep=8, etp=1, pp=2, micro_batch=4, global_batch=64, sequence=2048, zero=3, recompute="full"
+    )
+
+
+@pytest.mark.parametrize(
+    "flags, zero",
+    [
+        ("", 0),
+        ("--use-distributed-optimizer", 1),
+        ("--use-distributed-optimizer --data-parallel-sharding-strategy optim_grads", 2),
+        ("--use-megatron-fsdp", 3),
+    ],
+)
+def test_what_is_stored_in_parts(flags, zero):
+    assert mapping_of(flags, 8).zero == zero
+
+
+@pytest.mark.parametrize(
+    "flags, note",
+    [
+        ("--moe-permute-fusion", "--moe-permute-fusion has no effect"),
+        ("--recompute-granularity selective", "attention is one kernel that holds no scores"),
+        ("--context-parallel-size 2", "a ring is planned as the gather that sends as much"),
+        ("--parallelism.tensor_parallel_degree 2 --job.dump_folder x", "--job.dump_folder has no effect"),
+    ],
+)
+def test_flags_without_an_effect_are_said(flags, note):
+    with pytest.warns(UserWarning, match=note):
+        mapping_of(flags, 8)
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        ("--expert-model-parallel-size 3", "etp 1 x ep 3 x pp 1 = 3 does not divide 8 devices"),
+        ("--global-batch-size 12", "a global batch of 12 is not divisible by micro-batches times dp = 8"),
+        ("--tensor-paralel-size 2", "--tensor-paralel-size is not known"),
+        ("--decoder-first-pipeline-num-layers 3", "stages of different numbers of layers"),
+        ("--use-tp-pp-dp-mapping", "stages lie on devices that are next to each other"),
+        ("--recompute-granularity some", "expected full or selective"),
+        ("--data-parallel-sharding-strategy all", "expected one of"),
+        ("--parallelism.tensor_parallel_degre 2", "nearest is --parallelism.tensor_parallel_degree"),
+    ],
+)
+def test_what_is_refused(flags, message):
+    with pytest.raises(shoal.ShoalError, match=message):
+        mapping_of(flags, 8)
+
+
+def test_a_schedule_has_to_be_known():
+    with pytest.raises(shoal.InputError, match='schedule "2f2b" is not one of'):
+        Mapping(8, schedule="2f2b")
+
+
+def test_the_bubble_is_what_all_other_stages_take():
+    plain = Mapping(8, pp=4, global_batch=16)
+    made = passage(plain, 1.0, 4.0)
+    assert (made.work, made.bubble) == (8.0, 3.0)
+    assert passage(plain.replace(stages=3), 1.0, 4.0).bubble == 1.0
+    assert passage(plain.replace(schedule="dualpipe"), 1.0, 4.0).bubble == 1.0
+
+
+def test_how_many_micro_batches_are_held():
+    mapping = Mapping(8, pp=4, global_batch=64)
+    assert in_flight(mapping) == 4
+    assert in_flight(mapping.replace(schedule="gpipe")) == 32
+    assert in_flight(mapping.replace(stages=3)) == 5
+    assert in_flight(mapping.replace(schedule="dualpipe")) == 5
+    assert in_flight(mapping.replace(global_batch=4)) == 2

@@ -1,0 +1,170 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Forecasts of training jobs, of small models."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import shoal
+from shoal_testing import ROOT
+from shoal.models import from_config
+from shoal.planning import Mapping, forecast_of, smallest_change
+from shoal.planning.arithmetic import active_weights, flops_of_token
+from shoal.planning.command import main
+from shoal.planning.tables import Bar, exchange, model_of
+
+MACHINE = shoal.Machine.read("dgx-h100")
+SIZES = {
+    "num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024,
+    "vocab_size": 1024,
+}  # fmt: skip
+CONFIG = from_config("mixtral-8x7b", moe_token_dispatcher_type="alltoall", **SIZES).config
+BASE = Mapping(8, ep=4, pp=2, sequence=512, global_batch=32)
+
+
+def plan_of(**fields):
+    return forecast_of(CONFIG, MACHINE, BASE.replace(**fields))
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return plan_of()
+
+
+def test_parts_are_the_step(plan):
+    assert plan.seconds == sum(plan.parts.values()) > 0
+    assert 0 < plan.exposed < plan.seconds
+    assert plan.tokens_per_second == 32 * 512 / plan.seconds
+    assert 0 < plan.mfu < 0.5
+
+
+def test_memory_is_that_of_the_parameters(plan):
+    """Experts over ep 4, a half of four layers, one of the two tables."""
+    attention = 512 * 512 * 2 + 512 * 256 * 2 + 2 * 512 + 512 * 8
+    experts = 8 * 3 * 512 * 1024 / 4
+    elements = 2 * (attention + experts) + 1024 * 512
+    assert plan.memory.weights == 2 * elements
+    assert plan.memory.gradients == 4 * elements
+    # Experts have the same on one device of the four, all else on all: state is in four parts but of small vectors.
+    assert plan.memory.optimizer == pytest.approx(12 * (2 * experts + (2 * attention + 1024 * 512) / 4), rel=0.01)
+
+
+def test_a_longer_batch_has_the_same_memory_and_a_smaller_bubble(plan):
+    longer = plan_of(global_batch=64)
+    assert longer.memory == plan.memory
+    assert longer.parts["pipeline's waiting"] == plan.parts["pipeline's waiting"]
+    assert longer.parts["micro-batches"] == pytest.approx(2 * plan.parts["micro-batches"])
+    assert longer.mfu > plan.mfu
+
+
+def test_recomputation_trades_time_for_memory(plan):
+    again = plan_of(recompute="full")
+    assert again.memory.activations < 0.3 * plan.memory.activations
+    assert again.parts["micro-batches"] > plan.parts["micro-batches"]
+    assert again.flops < plan.flops
+
+
+def test_interleaving_waits_less(plan):
+    assert plan_of(stages=2).parts["pipeline's waiting"] < plan.parts["pipeline's waiting"]
+
+
+def test_sums_hide_behind_the_last_backward_pass(plan):
+    assert plan_of(sums_beside=True).parts["sums of gradients"] < plan.parts["sums of gradients"]
+
+
+def test_state_in_parts_is_smaller(plan):
+    whole = plan_of(zero=0)
+    assert whole.memory.optimizer > plan.memory.optimizer
+    assert plan_of(zero=3).memory.weights < plan.memory.weights
+
+
+def test_what_does_not_fit_says_what_does():
+    text = (ROOT / "machines/dgx-h100.toml").read_text()
+    small = shoal.Machine(re.sub(r"memory = 85.5e9", "memory = 2.30e9", text), "small.toml")
+    plan = forecast_of(CONFIG, small, BASE.replace(micro_batch=2, zero=0))
+    assert not plan.fits
+    what, made = smallest_change(plan)
+    assert made.fits and what
+    assert forecast_of(CONFIG, small, made.mapping).memory == made.memory
+
+
+def test_too_many_devices_are_an_error():
+    with pytest.raises(shoal.InputError, match="plan: 8 devices, but box has 2"):
+        forecast_of(CONFIG, shoal.Machine.read("box"), BASE)
+
+
+@pytest.mark.parametrize(
+    "name, published", [("deepseek-v3", 249.7e9), ("qwen3-30b-a3b", 23.1e9)], ids=["deepseek-v3", "qwen3-30b"]
+)
+def test_operations_of_a_token_are_those_that_others_count(name, published):
+    assert flops_of_token(from_config(name).config, 4096) == pytest.approx(published, rel=0.02)
+
+
+def test_weights_that_a_token_meets():
+    assert active_weights(from_config("mixtral-8x7b").config) == pytest.approx(12.75e9, rel=0.01)
+
+
+def test_bars_say_whether_they_hold():
+    assert str(Bar("within 5 %", 11, 12, 11)) == "within 5 %: 11 of 12, 11 needed: kept"
+    assert str(Bar("within 5 %", 11, 12)) == "within 5 %: 11 of 12: MISSED"
+
+
+def test_published_exchanges_are_within_twenty_percent():
+    """But for the slowest of the two-step ones on 16 devices."""
+    table = exchange()
+    assert len(table.rows) == 9
+    (bar,) = table.bars
+    assert bar.of == 24 and bar.kept >= 23
+
+
+def test_published_models_are_read():
+    names = json.loads((ROOT / "python/shoal/planning/published/models.json").read_text())["models"]
+    assert {name: model_of(name).num_hidden_layers for name in names}["Llama3-8x70B"] == 80
+
+
+def commands():
+    """The page's example, as words."""
+    page = (ROOT / "docs/guide/Machines.md").read_text()
+    text = re.search(r"<!-- run: test_plan_command -->\n```sh\nshoal plan (.*?)\n```\n```\n(.*?)\n```", page, re.S)
+    return text[1].replace("\\\n", " ").split(), text[2]
+
+
+def test_plan_command(capsys):
+    words, shown = commands()
+    assert main(words) == 0
+    assert capsys.readouterr().out.rstrip() == shown
+
+
+def test_plan_as_json(tmp_path, capsys):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "mixtral", "max_position_embeddings": 512, **SIZES,
+                                                      "num_local_experts": 8, "num_experts_per_tok": 2}))  # fmt: skip
+    words = [str(tmp_path), "--machine=h800", "--devices=4", "--json", "--layout=--expert-model-parallel-size 4 --seq-length 512"]
+    assert main(words) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["simulated"] and made["fits"] and made["machine"] == "h800"
+    assert made["step_seconds"] == pytest.approx(sum(made["seconds_by_part"].values()))
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["mixtral-8x7", "--machine=h800", "--devices=8"], "mixtral-8x7"),
+        (["mixtral-8x7b", "--machine=h8000", "--devices=8"], 'nearest is h800'),
+        (["mixtral-8x7b", "--machine=h800", "--devices=8", "--layout", "--tp", "2"], "--tp is not known"),
+        (["mixtral-8x7b", "--machine=h800", "--devices=0"], "devices 0 is not positive"),
+    ],
+)
+def test_errors_are_one_line(words, message, capsys):
+    assert main(words) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and re.search(message, error)
+    assert "Traceback" not in error
+
+
+def test_it_is_a_command_of_the_package():
+    made = subprocess.run([sys.executable, "-m", "shoal", "plan", "--help"], capture_output=True, text=True, timeout=60)
+    assert made.returncode == 0 and "--layout FLAGS" in made.stdout
