@@ -26,7 +26,7 @@ class Turn:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._is_in_step = False
+        self._working: int | None = None  # the thread of a step
         self._calls: HostCalls | None = None
 
     def __enter__(self) -> None:
@@ -52,15 +52,15 @@ class Turn:
     @contextmanager
     def step(self, calls: HostCalls | None) -> Iterator[None]:
         """Within a turn: the devices work, and call these functions."""
-        self._is_in_step, self._calls = True, calls
+        self._working, self._calls = threading.get_ident(), calls
         try:
             yield
         finally:
-            self._is_in_step, self._calls = False, None
+            self._working, self._calls = None, None
 
     def expect_no_step(self) -> None:
-        """Within a turn: RunError in a function that a step calls, as of the thread alone that has the turn."""
-        if self._is_in_step:
+        """RunError in a function that a step calls, which is in its thread."""
+        if self._working == threading.get_ident():
             raise RunError(
                 "a function that a program calls cannot use the program's devices: they wait for it"
             )
