@@ -55,7 +55,7 @@ def text_rows(length):
 
 
 def make_inputs(rng, tokens, model, experts, hidden):
-    """x [G, S, M], wg [M, E], wi [E, M, H], wo [E, H, M] of float32.
+    """x [G, S, M], router [M, E], wi [E, M, H], wo [E, H, M] of float32.
 
     A token's vector is its byte's, plus half of the byte's before it.
     """
@@ -67,7 +67,7 @@ def make_inputs(rng, tokens, model, experts, hidden):
     before = np.roll(tokens, 1, axis=1)
     return {
         "x": table[tokens] + np.float32(0.5) * table[before],
-        "wg": normal(model, experts, scale=model**-0.5),
+        "router": normal(model, experts, scale=model**-0.5),
         "wi": normal(experts, model, hidden, scale=model**-0.5),
         "wo": normal(experts, hidden, model, scale=hidden**-0.5),
     }

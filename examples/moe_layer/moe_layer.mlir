@@ -10,7 +10,7 @@ shoal.mesh @mesh = <["expert" = 4]>
 
 func.func @moe_layer(
     %x: tensor<4x256x64xf32> {shoal.name = "x"},
-    %wg: tensor<64x8xf32> {shoal.name = "wg"},
+    %router: tensor<64x8xf32> {shoal.name = "router"},
     %wi: tensor<8x64x256xf32> {shoal.name = "wi"},
     %wo: tensor<8x256x64xf32> {shoal.name = "wo"})
     -> (tensor<4x256x64xf32> {shoal.name = "y"},
@@ -19,8 +19,8 @@ func.func @moe_layer(
         tensor<4x8xf32> {shoal.name = "kept"}) {
   // Gating: which two experts each token goes to, and with what weight.
   %xs = shoal.split %x {dim = 0, num_partitions = 4} : tensor<4x256x64xf32>
-  %wgr = shoal.replicate %wg : tensor<64x8xf32>
-  %logits = shoal.einsum "GSM,ME->GSE" %xs, %wgr
+  %router_everywhere = shoal.replicate %router : tensor<64x8xf32>
+  %logits = shoal.einsum "GSM,ME->GSE" %xs, %router_everywhere
       : (tensor<4x256x64xf32>, tensor<64x8xf32>) -> tensor<4x256x8xf32>
   %gates = shoal.softmax %logits {axis = 2} : tensor<4x256x8xf32>
   %combine, %dispatch, %aux = shoal.top_k_gating %gates {k = 2, capacity = 64}

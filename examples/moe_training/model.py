@@ -52,7 +52,7 @@ def initial_parameters(config: Config, seed: int = 0):
             "wv": stacked(m, n, m // n, fan_in=m),
             "out": stacked(n, m // n, m, fan_in=m),
             "expert_norm": ones,
-            "wg": stacked(m, e, fan_in=m),
+            "router": stacked(m, e, fan_in=m),
             "wi": stacked(e, m, h, fan_in=m),
             "wo": stacked(e, h, m, fan_in=h),
         },
@@ -74,7 +74,7 @@ def layer(config: Config, x, weights):
     heads = (weights[name] for name in ("wq", "wk", "wv", "out"))
     x = x + shoal.moe.self_attention(y, *heads, causal=True)
     y = shoal.rms_norm(x, weights["expert_norm"])
-    experts = (weights[name] for name in ("wg", "wi", "wo"))
+    experts = (weights[name] for name in ("router", "wi", "wo"))
     out = shoal.moe.moe_layer(y, *experts, k=2, capacity=config.capacity, axes=("data", "expert"))
     return x + out.y, out.aux
 

@@ -26,15 +26,15 @@ MESH = shoal.Mesh(expert=4)
 TOLERANCE = 1e-5
 
 
-def layer(x, wg, wi, wo):
+def layer(x, router, wi, wo):
     """x [G, S, M]. Tokens that no expert had room for pass by the residual connection."""
-    out = shoal.moe.moe_layer(x, wg, wi, wo, k=K, capacity=CAPACITY)
+    out = shoal.moe.moe_layer(x, router, wi, wo, k=K, capacity=CAPACITY)
     return {"y": x + out.y, "aux": out.aux, "routed": out.routed, "kept": out.kept}
 
 
-def numpy_layer(x, wg, wi, wo):
+def numpy_layer(x, router, wi, wo):
     """The same from the paper, with its loops."""
-    y, gating = numpy_moe_layer(x, wg, wi, wo, K, CAPACITY)
+    y, gating = numpy_moe_layer(x, router, wi, wo, K, CAPACITY)
     chosen = gating.experts[..., None] == np.arange(EXPERTS)
     kept = gating.dispatch.sum(axis=(1, 3))
     return {"y": x + y, "aux": gating.aux, "routed": chosen.sum(axis=(1, 2)), "kept": kept}

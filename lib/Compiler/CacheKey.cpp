@@ -143,7 +143,7 @@ static llvm::json::Value describeEnvironment() {
   return values;
 }
 
-std::string shoal::makeCacheKey(llvm::MemoryBufferRef program,
+std::string shoal::makeCacheKey(StringRef name, StringRef text,
                                 const DriverOptions &options) {
   auto ours = &shoal::makeCacheKey;
   auto ofLLVM = static_cast<StringRef (*)()>(&llvm::sys::getHostCPUName);
@@ -162,6 +162,6 @@ std::string shoal::makeCacheKey(llvm::MemoryBufferRef program,
                          identifyTool("ld"), identifyTool("ptxas")}},
       {"processor", describeProcessor()},
       {"environment", describeEnvironment()}};
-  std::string text = llvm::formatv("{0}", llvm::json::Value(std::move(facts)));
-  return digestOf({text, program.getBufferIdentifier(), program.getBuffer()});
+  std::string said = llvm::formatv("{0}", llvm::json::Value(std::move(facts)));
+  return digestOf({said, name, text});
 }

@@ -6,6 +6,8 @@
 #include "CacheKey.h"
 #include "Outputs.h"
 #include "shoal/Compiler/Cache.h"
+#include "shoal/Target/ProgramMetadata.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -14,7 +16,8 @@ using namespace shoal;
 static constexpr StringLiteral kDescription = "description.json",
                                kStatistics = "statistics.json",
                                kMessages = "messages.json", kOutput = "output",
-                               kShared = "program.so";
+                               kShared = "program.so",
+                               kPlaces = "places.json";
 
 /// Whether files and what is said of the program is all that is made.
 static bool isCacheable(const DriverOptions &options) {
@@ -43,7 +46,9 @@ CompileCache::CompileCache(MLIRContext &context, const DriverOptions &options,
     return;
   }
   folder = options.cacheDirectory;
-  key = makeCacheKey(program, options);
+  PlacedText placed = separatePlaces(program.getBuffer());
+  places = std::move(placed.places);
+  key = makeCacheKey(program.getBufferIdentifier(), placed.text, options);
 }
 
 std::string CompileCache::entryPath() const {
@@ -54,20 +59,111 @@ std::string CompileCache::entryPath() const {
 // Loading
 //===----------------------------------------------------------------------===//
 
-static std::optional<llvm::json::Value> readJSON(const CacheEntry &entry,
-                                                 StringRef name) {
-  auto value = llvm::json::parse(entry.members.lookup(name));
-  if (value)
-    return *value;
-  llvm::consumeError(value.takeError());
-  return std::nullopt;
+namespace {
+
+/// The members of an entry as they are told now.
+struct Found {
+  std::string description, statistics, output, shared;
+  llvm::json::Value messages = nullptr;
+};
+
+/// Moves the members of an entry from the places that they were made at.
+class EntryMover {
+public:
+  EntryMover(const CacheEntry &entry, ArrayRef<Place> from, ArrayRef<Place> to)
+      : entry(entry), from(from), to(to) {}
+
+  std::optional<Found> run() const;
+
+private:
+  std::optional<std::string> text(StringRef name) const {
+    return movePlaces(entry.members.lookup(name), from, to);
+  }
+  std::optional<std::string> program(StringRef name) const;
+
+  const CacheEntry &entry;
+  ArrayRef<Place> from, to;
+};
+
+} // namespace
+
+/// As descriptors of calls have a text: a character a word.
+static std::string inWords(StringRef text) {
+  std::string words;
+  for (char letter : text)
+    words.append(1, letter).append(sizeof(int64_t) - 1, '\0');
+  return words;
 }
 
-static LogicalResult writeMember(MLIRContext &context, const CacheEntry &entry,
-                                 StringRef name, StringRef path) {
+/// Whether the bytes name a place of these files.
+static bool namesPlace(StringRef bytes, ArrayRef<Place> places) {
+  llvm::StringSet<> files;
+  for (const Place &place : places)
+    files.insert(place.file);
+  return llvm::any_of(files.keys(), [&](StringRef file) {
+    std::string text = (file + ":").str();
+    return bytes.contains(text) || bytes.contains(inWords(text));
+  });
+}
+
+/// Of places metadata can be written anew. Calls of a program that prints,
+/// checks or calls functions have theirs in their descriptors, for which there
+/// is no room.
+std::optional<std::string> EntryMover::program(StringRef name) const {
+  std::string bytes = entry.members.lookup(name).str();
+  if (bytes.empty() || from == to)
+    return bytes;
+  std::optional<StringRef> metadata = readMetadata(bytes);
+  std::optional<std::string> moved =
+      metadata ? movePlaces(*metadata, from, to) : std::nullopt;
+  if (!moved || !replaceMetadata(bytes, "") || namesPlace(bytes, from) ||
+      !replaceMetadata(bytes, *moved))
+    return std::nullopt;
+  return bytes;
+}
+
+std::optional<Found> EntryMover::run() const {
+  std::optional<std::string> description = text(kDescription),
+                             statistics = text(kStatistics),
+                             messages = text(kMessages),
+                             output = program(kOutput),
+                             shared = program(kShared);
+  if (!description || !statistics || !messages || !output || !shared)
+    return std::nullopt;
+  auto read = llvm::json::parse(*messages);
+  if (!read) {
+    llvm::consumeError(read.takeError());
+    return std::nullopt;
+  }
+  return Found{std::move(*description), std::move(*statistics),
+               std::move(*output), std::move(*shared), std::move(*read)};
+}
+
+static bool isJSON(StringRef text) {
+  auto value = llvm::json::parse(text);
+  if (value)
+    return true;
+  llvm::consumeError(value.takeError());
+  return false;
+}
+
+/// Nothing of an entry that no compiler wrote.
+static std::optional<Found> takeEntry(const CacheEntry &entry,
+                                      ArrayRef<Place> places) {
+  std::optional<SmallVector<Place>> from =
+      parsePlaces(entry.members.lookup(kPlaces));
+  if (!from)
+    return std::nullopt;
+  std::optional<Found> found = EntryMover(entry, *from, places).run();
+  if (!found || !isJSON(found->description) || !isJSON(found->statistics))
+    return std::nullopt;
+  return found;
+}
+
+static LogicalResult writeMember(MLIRContext &context, StringRef contents,
+                                 StringRef path) {
   if (path.empty())
     return success();
-  StringRef contents = entry.members.lookup(name);
   return writeFile(
       context, path, [&](llvm::raw_ostream &os) { os << contents; },
       /*isProgram=*/true);
@@ -78,19 +174,15 @@ FailureOr<std::optional<Compiled>> CompileCache::load() const {
   if (!isOn())
     return none;
   std::optional<CacheEntry> entry = readCacheEntry(entryPath());
-  if (!entry)
+  std::optional<Found> found =
+      entry ? takeEntry(*entry, places) : std::nullopt;
+  if (!found || !replayDiagnostics(found->messages, context))
     return none;
-  std::optional<llvm::json::Value> description = readJSON(*entry, kDescription);
-  std::optional<llvm::json::Value> statistics = readJSON(*entry, kStatistics);
-  std::optional<llvm::json::Value> messages = readJSON(*entry, kMessages);
-  if (!description || !statistics || !statistics->getAsObject() || !messages ||
-      !replayDiagnostics(*messages, context))
-    return none;
-  if (failed(writeMember(context, *entry, kOutput, options.outputPath)) ||
-      failed(writeMember(context, *entry, kShared, options.files.sharedPath)))
+  if (failed(writeMember(context, found->output, options.outputPath)) ||
+      failed(writeMember(context, found->shared, options.files.sharedPath)))
     return failure();
-  return std::optional(Compiled{entry->members.lookup(kDescription).str(),
-                                entry->members.lookup(kStatistics).str()});
+  return std::optional(Compiled{std::move(found->description),
+                                std::move(found->statistics)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,6 +215,7 @@ void CompileCache::store(const Compiled &compiled,
           writeCacheEntry(entryPath(), {{kDescription, compiled.description},
                                         {kStatistics, compiled.statistics},
                                         {kMessages, said},
+                                        {kPlaces, printPlaces(places)},
                                         {kOutput, (*output)->getBuffer()},
                                         {kShared, (*shared)->getBuffer()}}))
     warn(context, std::move(error));

@@ -6,6 +6,7 @@
 #ifndef SHOAL_LIB_COMPILER_COMPILECACHE_H
 #define SHOAL_LIB_COMPILER_COMPILECACHE_H
 
+#include "Places.h"
 #include "mlir/IR/Diagnostics.h"
 #include "shoal/Compiler/Driver.h"
 #include "llvm/Support/JSON.h"
@@ -40,8 +41,9 @@ public:
   bool isOn() const { return !folder.empty(); }
 
   /// What was compiled before, after its messages have been given and its files
-  /// written; nothing where it was not, or is damaged. Fails after an error,
-  /// where an output cannot be written.
+  /// written, with the places that the program has now; nothing where it was
+  /// not, is damaged, or has no room for them. Fails after an error, where an
+  /// output cannot be written.
   mlir::FailureOr<std::optional<Compiled>> load() const;
 
   /// Keeps what was made, whose files are there, and what was said. A cache
@@ -55,6 +57,7 @@ private:
   const DriverOptions &options;
   /// Empty where the cache is off.
   std::string folder, key;
+  llvm::SmallVector<Place> places;
 };
 
 } // namespace shoal

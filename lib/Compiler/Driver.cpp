@@ -180,6 +180,39 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
   return program;
 }
 
+namespace {
+/// The largest that there is of an architecture, by data sheets, in bytes.
+struct LargestChip {
+  StringRef arch, name;
+  double memory;
+};
+} // namespace
+
+static constexpr LargestChip kLargestChips[] = {{"sm_80", "A100", 85.5e9},
+                                         {"sm_90", "H200", 150.7e9},
+                                         {"sm_100", "B200", 192e9},
+                                         {"sm_103", "B300", 288e9}};
+
+/// What no GPU holds ends only when it is run, after all were waited for.
+static void warnBeyondMemory(ModuleOp module, const DriverOptions &options,
+                             const LoweredProgram &program) {
+  if (options.target != Target::CUDA)
+    return;
+  for (StringRef arch : options.cuda.archs)
+    for (const LargestChip &chip : kLargestChips)
+      if (arch == chip.arch && program.peakBytes() > chip.memory) {
+        emitWarning(module.getLoc())
+            << llvm::formatv(
+                   "a device holds {0:N} bytes, and a GPU of {1} has {2:N} at "
+                   "most ({3}): memory-limit={4:F0}GB (memory_limit) has what "
+                   "would not fit computed again",
+                   program.peakBytes(), arch, int64_t(chip.memory), chip.name,
+                   chip.memory / 1e9 - 2)
+                   .str();
+        return;
+      }
+}
+
 static StringRef nameOf(Target target) {
   return target == Target::CUDA ? "cuda" : "cpu";
 }
@@ -244,6 +277,7 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
       build(module, options, seconds, look, take);
   if (failed(program))
     return failure();
+  warnBeyondMemory(module, options, *program);
   FailureOr<const Forecast *> forecast = simulation.run(context, *program);
   if (failed(forecast))
     return failure();

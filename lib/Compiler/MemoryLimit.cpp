@@ -13,6 +13,14 @@ using namespace shoal;
 
 /// Choices that are tried behind the one without a limit.
 static constexpr unsigned kMaxTightened = 6;
+/// The same where a policy keeps the limit.
+static constexpr unsigned kMaxImproved = 3;
+/// Policies that the search is never worse than.
+static constexpr StringRef kPolicies[] = {"selective", "dots", "dots_no_batch",
+                                          "nothing"};
+/// By how much of the limit a policy's estimate may be beyond it: estimates are
+/// not exact, and one that is too large must not hide the policy.
+static constexpr double kDoubt = 0.125;
 
 MachineKind shoal::machineOf(const DriverOptions &options) {
   return options.target == Target::CUDA ? MachineKind::GPU : MachineKind::CPU;
@@ -68,10 +76,15 @@ public:
   LogicalResult run();
 
 private:
-  FailureOr<Attempt> attempt(std::optional<int64_t> budget);
-  void adopt(Attempt attempt) {
+  Attempt transform(const RematerializePolicy &policy,
+                    std::optional<int64_t> budget);
+  LogicalResult compile(Attempt &attempt);
+  std::optional<Attempt> findPolicy(int64_t excess);
+  LogicalResult tighten(Attempt least, std::optional<Attempt> best);
+  LogicalResult adopt(Attempt attempt) {
     module->setAttrs(attempt.module.get()->getAttrs());
     module.getBodyRegion().takeBody(attempt.module->getBodyRegion());
+    return success();
   }
   LogicalResult fail(const Attempt &least);
 
@@ -83,19 +96,49 @@ private:
 
 } // namespace
 
-FailureOr<Attempt> LimitSearch::attempt(std::optional<int64_t> budget) {
+Attempt LimitSearch::transform(const RematerializePolicy &policy,
+                               std::optional<int64_t> budget) {
   Attempt made;
   made.module = module.clone();
-  settings.limit = budget;
+  RematerializeSettings own = settings;
+  own.policy = policy;
+  own.limit = budget;
   for (func::FuncOp function : listEntries(*made.module))
-    made.outcome = rematerialize(function, settings);
-  FailureOr<int64_t> bytes = countBytes(*made.module, target);
+    made.outcome = rematerialize(function, own);
+  return made;
+}
+
+LogicalResult LimitSearch::compile(Attempt &attempt) {
+  FailureOr<int64_t> bytes = countBytes(*attempt.module, target);
   if (failed(bytes))
     return failure();
-  made.bytes = *bytes;
-  LDBG() << "estimated " << made.outcome.estimatedBytes << " bytes, compiled "
-         << made.bytes << " of " << limit;
-  return made;
+  attempt.bytes = *bytes;
+  LDBG() << "estimated " << attempt.outcome.estimatedBytes
+         << " bytes, compiled " << attempt.bytes << " of " << limit;
+  return success();
+}
+
+/// The policy that keeps the limit and computes least again, where the user
+/// named none. excess: by how much estimates are more than what is compiled.
+std::optional<Attempt> LimitSearch::findPolicy(int64_t excess) {
+  if (settings.policy.kind != RematerializePolicy::Kind::Everything)
+    return std::nullopt;
+  SmallVector<Attempt, 4> attempts;
+  for (StringRef name : kPolicies) {
+    RematerializePolicy policy = *RematerializePolicy::parse(name);
+    policy.collectives = settings.policy.collectives;
+    Attempt made = transform(policy, {});
+    if (made.outcome.estimatedBytes - excess > limit * (1 + kDoubt))
+      continue;
+    auto *place = llvm::find_if(attempts, [&](const Attempt &other) {
+      return made.outcome.repeatedCost < other.outcome.repeatedCost;
+    });
+    attempts.insert(place, std::move(made));
+  }
+  for (Attempt &made : attempts)
+    if (succeeded(compile(made)) && made.bytes <= limit)
+      return std::move(made);
+  return std::nullopt;
 }
 
 LogicalResult LimitSearch::fail(const Attempt &least) {
@@ -109,29 +152,40 @@ LogicalResult LimitSearch::fail(const Attempt &least) {
   return error;
 }
 
+LogicalResult LimitSearch::run() {
+  Attempt first = transform(settings.policy, std::nullopt);
+  if (failed(compile(first)))
+    return failure();
+  if (first.bytes <= limit)
+    return adopt(std::move(first));
+  std::optional<Attempt> best =
+      findPolicy(first.outcome.estimatedBytes - first.bytes);
+  return tighten(std::move(first), std::move(best));
+}
+
 /// An estimate that is too large by some bytes is lowered by as many: the two
 /// differ by what fusion leaves out, which is much the same for all choices.
-LogicalResult LimitSearch::run() {
-  std::optional<int64_t> budget;
-  std::optional<Attempt> least;
-  for (unsigned tightened = 0; tightened <= kMaxTightened; ++tightened) {
-    FailureOr<Attempt> made = attempt(budget);
-    if (failed(made))
+/// What computes as much again as `best`, or more, is not compiled.
+LogicalResult LimitSearch::tighten(Attempt least, std::optional<Attempt> best) {
+  int64_t estimate = least.outcome.estimatedBytes;
+  int64_t budget = estimate - (least.bytes - limit);
+  for (unsigned left = best ? kMaxImproved : kMaxTightened; left > 0; --left) {
+    Attempt made = transform(settings.policy, budget);
+    if (best && made.outcome.repeatedCost >= best->outcome.repeatedCost)
+      break;
+    if (failed(compile(made)))
       return failure();
-    if (made->bytes <= limit) {
-      adopt(std::move(*made));
-      return success();
-    }
-    bool isExhausted = !made->outcome.fits;
-    int64_t estimate = made->outcome.estimatedBytes;
+    if (made.bytes <= limit)
+      return adopt(std::move(made));
+    bool isExhausted = !made.outcome.fits;
     budget =
-        std::min(budget.value_or(estimate), estimate) - (made->bytes - limit);
-    if (!least || made->bytes < least->bytes)
-      least = std::move(*made);
+        std::min(budget, made.outcome.estimatedBytes) - (made.bytes - limit);
+    if (made.bytes < least.bytes)
+      least = std::move(made);
     if (isExhausted)
       break;
   }
-  return fail(*least);
+  return best ? adopt(std::move(*best)) : fail(least);
 }
 
 LogicalResult shoal::keepMemoryLimit(ModuleOp module,

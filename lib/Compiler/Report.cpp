@@ -157,12 +157,23 @@ static void printBuffers(const LoweredProgram &program,
   }
 }
 
+/// ", x0 = 8 (dp, ep)": by what axes are for, where that is said.
+static std::string describeMeshes(const ProgramDescription &description) {
+  std::string text;
+  for (const MeshDescription &mesh : description.meshes)
+    for (auto [axis, roles] : llvm::zip_equal(mesh.mesh.getAxes(), mesh.roles))
+      if (!roles.empty())
+        text += llvm::formatv(", {0} = {1} ({2})", axis.getName(),
+                              axis.getSize(), roles);
+  return text;
+}
+
 void shoal::printSummary(const LoweredProgram &program,
                          llvm::ArrayRef<LiveBuffer> largest,
                          const Forecast *forecast, llvm::raw_ostream &os) {
   const ProgramDescription &description = program.description;
-  os << llvm::formatv("program {0}: {1} devices\n", description.name,
-                      description.devices);
+  os << llvm::formatv("program {0}: {1} devices{2}\n", description.name,
+                      description.devices, describeMeshes(description));
   printTensors("input", description.inputs, description.inputs, os);
   printTensors("output", description.outputs, description.inputs, os);
   std::map<int64_t, OpTime> times;

@@ -10,6 +10,7 @@
 #include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/HostCallOps.h"
+#include "shoal/Dialect/Shoal/IR/Roles.h"
 #include "shoal/Sharding/Mesh.h"
 #include "shoal/Transforms/Rematerialize/Rematerialize.h"
 #include "shoal/Transforms/Sparse/Passes.h"
@@ -157,7 +158,12 @@ static LogicalResult describeMeshes(ModuleOp module,
     if (!first)
       first = mesh;
     program.devices = devices;
-    program.meshes.push_back({mesh.getSymName().str(), mesh.getMesh()});
+    program.meshes.push_back({mesh.getSymName().str(), mesh.getMesh(),
+                              llvm::map_to_vector(
+                                  mesh.getMesh().getAxes(),
+                                  [&](MeshAxisAttr axis) {
+                                    return rolesOf(axis.getName(), mesh);
+                                  })});
   }
   return success();
 }
@@ -235,9 +241,10 @@ static std::string print(Attribute attr, StringRef prefix) {
 static llvm::json::Value toJSON(const MeshDescription &description) {
   MeshAttr mesh = description.mesh;
   llvm::json::Array axes;
-  for (MeshAxisAttr axis : mesh.getAxes())
-    axes.push_back(
-        llvm::json::Object{{"name", axis.getName()}, {"size", axis.getSize()}});
+  for (auto [axis, roles] : llvm::zip_equal(mesh.getAxes(), description.roles))
+    axes.push_back(llvm::json::Object{{"name", axis.getName()},
+                                      {"size", axis.getSize()},
+                                      {"roles", roles}});
   llvm::json::Value ids = nullptr;
   if (!mesh.getDeviceIds().empty())
     ids = llvm::json::Array(mesh.getDeviceIds());

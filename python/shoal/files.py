@@ -4,13 +4,18 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import numpy as np
+
+from shoal.errors import InputError
 
 # How names of files that are not yet whole begin: they are left where a process is killed.
 PARTIAL = ".shoal-"
@@ -25,6 +30,27 @@ def naming(path: Path) -> Iterator[None]:
         if error.filename is None and error.errno is not None:
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
         raise
+
+
+def expect_whole(array: Any, what: str) -> None:
+    """InputError, which names the file, where an array is mapped of one that somebody has cut: to read what it has not
+    ends the process."""
+    name, base = "a file", array
+    while isinstance(base, np.ndarray):
+        name = getattr(base, "filename", None) or name
+        base = base.base
+    if isinstance(base, mmap.mmap) and not base.closed and -1 < _size_of(base) < len(base):
+        raise InputError(
+            f"{what}: {name} has {_size_of(base)} bytes, and the array mapped of it {len(base)}: it was cut since"
+        )
+
+
+def _size_of(mapped: mmap.mmap) -> int:
+    """Of its file; -1 of memory without one."""
+    try:
+        return mapped.size()
+    except (OSError, ValueError):
+        return -1
 
 
 def sync_folder(path: Path) -> None:

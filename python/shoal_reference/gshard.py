@@ -122,13 +122,13 @@ def _einsum(spec, *operands):
     return np.einsum(spec, *operands, optimize=True)  # by BLAS where it can
 
 
-def moe_layer(x, wg, wi, wo, k, capacity, key=None):
+def moe_layer(x, router, wi, wo, k, capacity, key=None):
     """Algorithm 2. Returns y [G, S, M] and the Gating.
 
-    x [G, S, M], wg [M, E], wi [E, M, H], wo [E, H, M].
+    x [G, S, M], router [M, E], wi [E, M, H], wo [E, H, M].
     """
-    x, wg, wi, wo = (np.asarray(a, dtype=np.float64) for a in (x, wg, wi, wo))
-    gates = softmax(np.einsum("GSM,ME->GSE", x, wg))
+    x, router, wi, wo = (np.asarray(a, dtype=np.float64) for a in (x, router, wi, wo))
+    gates = softmax(np.einsum("GSM,ME->GSE", x, router))
     gating = top_k_gating(gates, k, capacity, key)
     mask = gating.dispatch.astype(np.float64)
     dispatched = _einsum("GSEC,GSM->EGCM", mask, x)

@@ -8,7 +8,7 @@
 // CHECK: devices 4
 // CHECK: target "cpu"
 // CHECK: flops {"device": 336, "einsum": 336, "global_einsum": 1344
-// CHECK: meshes 0 {{.*}}"name": "x", "size": 4
+// CHECK: meshes 0 {{.*}}"name": "x", "roles": "", "size": 4
 // CHECK: inputs 0 {{.*}}"local_shape": [8, 3], {{.*}}"name": "a", "shape": [8, 12]
 // CHECK: outputs 0 {{.*}}"name": "y"
 

@@ -18,6 +18,8 @@ namespace shoal {
 struct MeshDescription {
   std::string name;
   MeshAttr mesh;
+  /// What each axis is for, "dp, ep"; empty where nothing says it.
+  llvm::SmallVector<std::string> roles;
 };
 
 /// An input or output: the whole tensor, and one device's shard of it.

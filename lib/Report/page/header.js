@@ -34,10 +34,15 @@ function themeButton() {
 
 function showMesh(mesh) {
   const axes = mesh.axes.map((axis, index) => element(
-    "span", { class: "axis", style: `--color:${axisColor(index)}` }, `${axis.name} = ${axis.size}`));
+    "span", { class: "axis", style: `--color:${axisColor(index)}` }, `${showAxisName(axis)} = ${axis.size}`));
   const order = mesh.device_ids ? element("span", { class: "muted" }, "in an order of its own") : null;
   const name = mesh.name ? `mesh @${mesh.name}` : "no mesh";
   return element("p", { class: "mesh" }, element("span", { class: "muted" }, name), axes, order);
+}
+
+// By what the axis is for, where that is said: layouts call axes x0, x1, ...
+function showAxisName(axis) {
+  return !axis.roles || axis.roles === axis.name ? axis.name : `${axis.roles} (${axis.name})`;
 }
 
 function mainFigures() {

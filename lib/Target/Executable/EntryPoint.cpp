@@ -75,10 +75,14 @@ static void addEntry(ModuleOp module, const LoweredProgram &program) {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
+/// Behind the text there is room: from the cache a program may get the names of
+/// other lines, which are longer.
+static constexpr size_t kRoomOfMetadata = 256;
+
 void shoal::addEntryPoint(ModuleOp module, const LoweredProgram &program,
                           llvm::json::Value metadata) {
   std::string text = llvm::formatv("{0}", metadata);
-  text.push_back('\0');
+  text.append(text.size() / 4 + kRoomOfMetadata, '\0');
   addBytes(module, "shoal_program_metadata", text);
   addEntry(module, program);
 }

@@ -5,6 +5,7 @@
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
+#include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -162,8 +163,9 @@ void shoal::noteConnection(InFlightDiagnostic &error, Operation *op,
   }
   if (auto argument = dyn_cast_if_present<BlockArgument>(value))
     error.attachNote(argument.getLoc())
-        << "the gradient is taken with respect to argument "
-        << argument.getArgNumber();
+        << "the gradient is taken with respect to "
+        << describePlace(argument.getOwner()->getParentOp(), "argument",
+                         argument.getArgNumber());
   error.attachNote(op->getBlock()->getTerminator()->getLoc())
       << "of an output that depends on it";
 }

@@ -4,6 +4,7 @@
 #include "SpmdFunctions.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
+#include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Collectives/Uniformity.h"
 #include "llvm/ADT/SetVector.h"
@@ -52,7 +53,9 @@ std::string Verifier::print(const AxisSet &axes) const {
 static void noteOrigin(InFlightDiagnostic &error, Value origin) {
   if (auto argument = dyn_cast<BlockArgument>(origin)) {
     error.attachNote(argument.getLoc())
-        << "it differs because of argument " << argument.getArgNumber();
+        << "it differs because of "
+        << describePlace(argument.getOwner()->getParentOp(), "argument",
+                         argument.getArgNumber());
     return;
   }
   error.attachNote(origin.getLoc())

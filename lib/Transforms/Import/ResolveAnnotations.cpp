@@ -4,6 +4,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 #include "shoal/Sharding/DeviceAssignment.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Import/Passes.h"
@@ -186,7 +187,8 @@ LogicalResult verifySignature(FunctionOpInterface function) {
     if (!sharding || sharding.getPartial().empty())
       return success();
     return LogicalResult(function.emitError()
-                         << kind << ' ' << i << ": expected no partial axes "
+                         << describePlace(function, kind, i)
+                         << ": expected no partial axes "
                          << "but got \"" << sharding.getPartial()[0].getName()
                          << '"');
   };

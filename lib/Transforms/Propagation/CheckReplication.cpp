@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CheckReplication.h"
+#include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 
 using namespace mlir;
 using namespace shoal;

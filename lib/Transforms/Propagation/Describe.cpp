@@ -4,6 +4,7 @@
 #include "Extract.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
+#include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/Propagation.h"
 #include "llvm/ADT/STLExtras.h"
@@ -30,22 +31,6 @@ std::string shoal::describeLocation(Location location) {
   });
   std::string name = namePath(location);
   return text.empty() || name.empty() ? text : text + " (" + name + ")";
-}
-
-static std::string withName(std::string text, Attribute name) {
-  if (auto string = dyn_cast_or_null<StringAttr>(name))
-    text += " \"" + string.str() + "\"";
-  return text;
-}
-
-std::string shoal::describeArgument(func::FuncOp function, unsigned index) {
-  return withName("argument " + std::to_string(index),
-                  function.getArgAttr(index, kNameAttr));
-}
-
-std::string shoal::describeResult(func::FuncOp function, unsigned index) {
-  return withName("result " + std::to_string(index),
-                  function.getResultAttr(index, kNameAttr));
 }
 
 std::string shoal::describeBoundary(Operation *region, unsigned index,

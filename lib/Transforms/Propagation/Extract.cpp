@@ -5,6 +5,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
+#include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -156,7 +157,8 @@ Extractor::constrain(Op &op, ShardingAttr attr,
 LogicalResult Extractor::addArgument(BlockArgument argument) {
   unsigned index = argument.getArgNumber();
   auto emitError = [&]() {
-    return mlir::emitError(argument.getLoc()) << "argument " << index << ": ";
+    return mlir::emitError(argument.getLoc())
+           << describeArgument(result.function, index) << ": ";
   };
   FailureOr<unsigned> id = addValue(argument, emitError);
   if (failed(id))
@@ -187,7 +189,8 @@ LogicalResult Extractor::addResult(func::ReturnOp returnOp,
   if (auto attr = result.function.getResultAttrOfType<ShardingAttr>(
           index, kShardingAttr)) {
     if (failed(constrain(op, attr, [&]() {
-          return result.function.emitError() << "result " << index << ": ";
+          return result.function.emitError()
+                 << describeResult(result.function, index) << ": ";
         })))
       return failure();
   } else {

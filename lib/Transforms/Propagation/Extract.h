@@ -80,9 +80,6 @@ std::string describeBoundary(mlir::Operation *region, unsigned index,
 /// `moe.mlir:12:8`, or with what JAX calls it `moe.py:12:8 (jit(f)/MoE/add)`;
 /// empty where the location names no file.
 std::string describeLocation(mlir::Location location);
-/// `argument 0 "x"`, `result 1 "aux"`: with its `shoal.name`.
-std::string describeArgument(mlir::func::FuncOp function, unsigned index);
-std::string describeResult(mlir::func::FuncOp function, unsigned index);
 
 /// On functions: hints and origins of their arguments, an array each.
 inline constexpr llvm::StringLiteral kArgumentHintsAttr =

@@ -4,6 +4,7 @@
 #include "Extract.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
+#include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 #include "shoal/Transforms/Propagation/Passes.h"
 
 namespace shoal {
@@ -49,7 +50,7 @@ struct Place {
     InFlightDiagnostic error = op->emitError();
     if (!isa<func::FuncOp>(op))
       error << "'" << op->getName() << "' op ";
-    error << kind << ' ' << index << ": ";
+    error << describePlace(op, kind, index) << ": ";
     return error;
   }
 };

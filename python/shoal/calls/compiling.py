@@ -49,6 +49,7 @@ def compile_for(devices: Devices, source: Source, options: Mapping[str, Any]) ->
         except Exception as error:  # pylint: disable=broad-exception-caught
             # The other ranks wait.
             sent = RunError(f"{source.name}: rank 0 could not compile it: {error!r}")
+    devices.turn.expect_no_step()  # or the ranks would wait for this one
     with waiting(devices.comm):
         sent, first = devices.comm.bcast((sent, source.text))
         problems = devices.comm.allgather(_compare(devices.rank, source, first))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import InputError
+from shoal.files import expect_whole
 from shoal.frontend import pytrees
 
 Tree = Any
@@ -62,6 +63,8 @@ class _Arrays(Source):
         (self.count,) = counts
 
     def read(self, rows: np.ndarray) -> Tree:
+        for leaf in self._leaves:
+            expect_whole(leaf, "data")
         return pytrees.unflatten(self._spec, [np.asarray(leaf[rows]) for leaf in self._leaves])
 
 

@@ -32,6 +32,7 @@ class Devices(Store, Closing):
             raise InputError(f"expected an Executable but got {type(executable).__name__}")
         self.check_owner()
         with self.turn:
+            self.turn.expect_no_step()
             loaded = self._loaded.get(executable)
             if loaded is None:
                 if executable.devices != self.count:

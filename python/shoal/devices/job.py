@@ -108,6 +108,8 @@ class Job(Devices):
         stacked = array.stacked()
         if stacked is not None:
             return stacked
+        # Nor is there a rank beside this one that would take part.
+        self.turn.expect_no_step()
         placement = array.placement
         parts = self._gather_parts(array)
         return assemble(
@@ -214,7 +216,8 @@ class _JobProgram(Loaded):
         outputs = [0 if offset < 0 else own + offset for offset in self._own_offsets]
         begin = time.perf_counter()
         try:
-            self.library.run_in_place(inputs, outputs, shared)
+            with self._job.turn.step(self._host_calls):
+                self.library.run_in_place(inputs, outputs, shared)
         except RunError as error:
             raise error from (self._host_calls and self._host_calls.error)
         return time.perf_counter() - begin

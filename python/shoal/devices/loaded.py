@@ -111,6 +111,7 @@ class Loaded(ABC):
         # First: a thread that the child of a fork does not have may have had the turn.
         self._devices.check_owner()
         with self._devices.turn:
+            self._devices.turn.expect_no_step()
             with self._together():
                 self._ready()
                 values = self._checked(values)

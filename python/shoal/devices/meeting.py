@@ -11,7 +11,7 @@ import secrets
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from shoal.devices.connection import is_of_same_user
@@ -35,6 +35,8 @@ class Meeting:
     """
 
     names_nodes = False
+    # Of nodes, the names that this machine has no address of.
+    unknown: Sequence[str] = ()
 
     @property
     def is_lonely(self) -> bool:
@@ -42,6 +44,7 @@ class Meeting:
         return launch.is_lonely()
 
     def __init__(self, count: int):
+        launch.expect_startable(count)
         name = f"shoal-{secrets.token_hex(16)}"
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(f"\0{name}")
@@ -79,6 +82,7 @@ class NodesMeeting(Meeting):
     def __init__(self, count: int, nodes: Nodes, environment: Mapping[str, str] | None = None):
         """environment: of the workers, beside this process'."""
         names, arguments = _arguments(nodes)
+        self.unknown = [name for name in dict.fromkeys(names) if not _has_address(name)]
         self._timeout = collective_timeout()
         self._words = (secrets.token_hex(_WORD // 2), secrets.token_hex(_WORD // 2))
         self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -162,6 +166,13 @@ def _allocated() -> list[str]:
         ["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True
     )
     return listed.stdout.split()
+
+
+def _has_address(name: str) -> bool:
+    try:
+        return bool(socket.getaddrinfo(name, None))
+    except (OSError, UnicodeError):
+        return False
 
 
 def _addresses(names: Iterable[str]) -> list[str]:

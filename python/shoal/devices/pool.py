@@ -41,7 +41,6 @@ class Pool(Devices):
     def __init__(self, count: int, memory: Memory | None = None):
         super().__init__(count, memory or Memory(), range(count))
         self._is_closed = False
-        self._is_busy = False
         self._interrupt = LateInterrupt()
         self._next_number = 0
         # Programs that are gone, and when they were loaded: workers are told with
@@ -86,10 +85,7 @@ class Pool(Devices):
         """The processes, which wait for a call; RunError. Within a turn."""
         if self._is_closed:
             raise ClosedError
-        if self._is_busy:
-            raise RunError(
-                "a function that a program calls cannot use the program's devices: they wait for it"
-            )
+        self.turn.expect_no_step()
         self._interrupt.raise_if_late()
         if not self._workers.is_alive:
             self._start()
@@ -113,13 +109,10 @@ class Pool(Devices):
           what was in the arrays.
         """
         on_interrupt = self._interrupt.come_late if takes_arrays else None
-        self._is_busy = True
-        try:
+        with self.turn.step(host_calls):
             return self._workers.call(
                 message, host_calls=host_calls, timeout=timeout, on_interrupt=on_interrupt
             )
-        finally:
-            self._is_busy = False
 
     def _deliver(self, program: ProgramOfPool) -> bytes:
         """The message that loads a program, whose library workers reach by then."""

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from shoal.devices.array import Array, Home, Kind
 from shoal.devices.memory import Memory, round_up
 from shoal.devices.placement import Placement, Slices, common_rows, within
+from shoal.devices.turn import Turn
 from shoal.errors import InputError, RunError
 from shoal.executable.signature import Tensor, as_array
 
@@ -30,7 +30,7 @@ class Store(Home):
         self.count = count
         self.memory = memory
         self.ranks = ranks
-        self.turn = threading.RLock()
+        self.turn = Turn()
         self._owner = os.getpid()
         self._kinds: weakref.WeakValueDictionary[Placement, Kind] = weakref.WeakValueDictionary()
 

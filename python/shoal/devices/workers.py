@@ -64,6 +64,13 @@ class Workers:
             except TimeoutError:
                 self.kill()
                 raise RunError(f"processes did not start in {_START:g} s", self.stderr) from None
+            except RunError as error:
+                self.kill()
+                # ssh may know a name that nobody else does: only what has failed is explained by it.
+                if meeting.unknown:
+                    names = ", ".join(f'"{name}"' for name in meeting.unknown)
+                    raise RunError(f"nodes: this machine knows no address of {names}", error.stderr) from None
+                raise
             except BaseException:
                 self.kill()
                 raise

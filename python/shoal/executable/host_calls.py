@@ -51,19 +51,21 @@ class ResultType(NamedTuple):
 class HostCalls:
     """Answers one program's calls, one at a time.
 
-    error: the first exception of a function.
+    error: the first exception of a function. is_answering: whether one runs.
     """
 
     def __init__(self, functions: Mapping[int, HostFunction]):
         self._functions = functions
         self._turn = threading.Lock()
         self.error: BaseException | None = None
+        self.is_answering = False
 
     def answer(
         self, number: int, text: str, operands: Sequence[np.ndarray], types: Sequence[ResultType]
     ) -> list[np.ndarray]:
         """The results of a call; raises what the function does."""
         with self._turn:
+            self.is_answering = True
             try:
                 if number == _PRINT:
                     sys.stdout.write(text)
@@ -72,6 +74,8 @@ class HostCalls:
             except BaseException as error:
                 self.error = self.error or error
                 raise
+            finally:
+                self.is_answering = False
 
     @staticmethod
     def _call(

@@ -29,6 +29,7 @@ WORKER = Path(__file__).parent.parent / "bin/shoal-worker"
 GRACE = 5.0  # seconds that mpirun has to end its processes
 POLL = 0.2  # seconds between looks for a Ctrl-C
 START = 60.0  # seconds that processes have to find each other
+_MOST_PER_CORE = 64  # processes: more do not find each other in that time
 
 # What many ranks on a small machine need, and containers, where one is root.
 _DEFAULTS = {
@@ -68,6 +69,16 @@ def is_lonely() -> bool:
     return not any(name in os.environ for name in _OTHER_NETWORKS)
 
 
+def expect_startable(devices: int) -> None:
+    """RunError for more processes than this machine, where no other takes some of them, starts in time."""
+    most = _MOST_PER_CORE * len(os.sched_getaffinity(0))
+    if devices > most and is_lonely():
+        raise RunError(
+            f"{devices} devices are as many processes, and this machine has cores for {most}, {_MOST_PER_CORE} each: give"
+            " the nodes that they are on (SHOAL_NODES), or compile for them without running (shoal.compile)"
+        )
+
+
 def lost_node_environment(seconds: int) -> dict[str, str]:
     """What lets mpirun find, in fewer than so many seconds, that a node does not answer; 0: never.
 
@@ -101,6 +112,7 @@ def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | N
     whatever happens to this process. Processes that do not find each other are
     started once more, with a warning: Open MPI's start can be a deadlock.
     """
+    expect_startable(devices)
     command = [find_mpirun(), "-n", str(devices), str(program), *flags]
     with tempfile.NamedTemporaryFile(prefix="shoal-") as started:
         try:

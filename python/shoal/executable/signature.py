@@ -14,6 +14,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.executable.dtypes import dtype_of, dtype_of_code
+from shoal.files import expect_whole
 from shoal.masks import is_masked
 
 
@@ -138,6 +139,7 @@ def as_array(value: Any, tensor: Tensor, what: str = "input") -> np.ndarray:
         raise InputError(
             f'{what} "{tensor.name}": expected {tensor.dtype} but got {array.dtype}'
         )
+    expect_whole(array, f'{what} "{tensor.name}"')
     is_sum = tensor.is_addends and array.shape == tensor.shape[1:]
     return _as_addends(array, tensor) if is_sum else array
 

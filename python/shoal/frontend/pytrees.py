@@ -136,7 +136,7 @@ def flatten_shardings(prefix: Any, tree: Any, what: str) -> list[P | Sharding | 
             marked, tree, is_leaf=lambda node: node is not None and is_spec(node), namespace=NAMESPACE
         )
     except ValueError as error:
-        raise TraceError(f"{what}: {error}") from None
+        raise TraceError(f"{what}: {_without_arrays(error)}") from None
     return [None if leaf is any_sharding else leaf for leaf in spread]
 
 
@@ -149,4 +149,13 @@ def spread(prefix: Any, tree: Any, what: str) -> Any:
     try:
         return unflatten(flatten(tree)[1], optree.broadcast_prefix(prefix, tree, namespace=NAMESPACE))
     except ValueError as error:
-        raise TraceError(f"{what}: {error}") from None
+        raise TraceError(f"{what}: {_without_arrays(error)}") from None
+
+
+def _without_arrays(error: ValueError) -> str:
+    """What optree says, whose end is the tree with all numbers in it."""
+    said = re.sub(r"\s+", " ", str(error))
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]} ..."
+
+
+_LONGEST = 200

@@ -9,17 +9,21 @@ a copy. Functions of `shoal.jax.jit` take it where it lies, and give `JaxArray`s
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 from jax._src import core, dtypes
 from jax._src.interpreters import pxla
 from jax._src.lax import lax
 
 from shoal.devices import Array
+from shoal.mesh_sharding import recall
 
 # The key of an array whose type is weak, as of 2.0 * 3: its placement's and this.
 WEAK = "weak"
@@ -88,9 +92,22 @@ class JaxArray(Array):
     del _name
 
     @property
-    def sharding(self) -> Any:
-        """None: JAX would take it for one over its own devices. `placement` has ours."""
-        return None
+    def sharding(self) -> NamedSharding | None:
+        """Over an AbstractMesh: these are no devices of JAX's. None where a mesh cannot say it in whole axes, or
+        nobody has said how the array is split; `placement` has the rows of each device."""
+        # JAX asks each argument of a function of its own, and would look for these devices among its own.
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("jax."):
+            return None
+        known = recall(self.placement)
+        if known is None or known.is_addends or known.mesh.device_ids is not None:
+            return None
+        axes = known.mesh.axes
+        if any(axis.size not in (0, axes[axis.name]) for dim in known.dims for axis in dim):
+            return None
+        # Complex numbers have one dimension more in a program.
+        entries = [tuple(axis.name for axis in dim) for dim in known.dims[: self.ndim]]
+        mesh = AbstractMesh(tuple(axes.values()), tuple(axes))
+        return NamedSharding(mesh, P(*(names[0] if len(names) == 1 else names or None for names in entries)))
 
     def __getattr__(self, name: str) -> Any:
         """A public member that Array has not: mean, astype, at, T, ..."""

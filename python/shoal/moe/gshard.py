@@ -49,7 +49,7 @@ class GShardOutput(NamedTuple):
 
 def moe_layer(
     x: ArrayLike,
-    wg: ArrayLike,
+    router: ArrayLike,
     wi: ArrayLike,
     wo: ArrayLike,
     *,
@@ -62,7 +62,7 @@ def moe_layer(
 ) -> GShardOutput:
     """GShard's Mixture-of-Experts layer, Algorithm 2 of the paper (arXiv 2006.16668).
 
-    x [G, S, M] tokens, wg [M, E] of the router, wi [E, M, H] and wo [E, H, M] of
+    x [G, S, M] tokens, router [M, E] of the router, wi [E, M, H] and wo [E, H, M] of
     the experts. k, capacity, capacity_factor and key: see `shoal.top_k_gating`.
 
     axes: the mesh axes that groups are spread over and, between dispatch and
@@ -70,9 +70,9 @@ def moe_layer(
     all-to-alls. Without a mesh nothing is annotated.
     """
     tokens = as_value(x)
-    experts = _check_sizes(tokens, *map(as_value, (wg, wi, wo)))
+    experts = _check_sizes(tokens, *map(as_value, (router, wi, wo)))
     tokens = _spread(tokens, axes)
-    gates = softmax(einsum("GSM,ME->GSE", tokens, wg))
+    gates = softmax(einsum("GSM,ME->GSE", tokens, router))
     combine, dispatch, aux = top_k_gating(
         gates, k, capacity=capacity, capacity_factor=capacity_factor, key=key
     )
@@ -86,17 +86,17 @@ def moe_layer(
     return GShardOutput(y, aux, routed, sum(dispatch.astype(counted), (1, 3)))
 
 
-def _check_sizes(x: Value, wg: Value, wi: Value, wo: Value) -> int:
+def _check_sizes(x: Value, router: Value, wi: Value, wo: Value) -> int:
     """The number of experts."""
-    shapes = f"x {list(x.shape)}, wg {list(wg.shape)}, wi {list(wi.shape)}, wo {list(wo.shape)}"
+    shapes = f"x {list(x.shape)}, router {list(router.shape)}, wi {list(wi.shape)}, wo {list(wo.shape)}"
     check(
-        (x.ndim, wg.ndim, wi.ndim, wo.ndim) == (3, 2, 3, 3)
-        and wg.shape[0] == x.shape[2]
-        and wi.shape[:2] == wg.shape[::-1]
+        (x.ndim, router.ndim, wi.ndim, wo.ndim) == (3, 2, 3, 3)
+        and router.shape[0] == x.shape[2]
+        and wi.shape[:2] == router.shape[::-1]
         and wo.shape == (wi.shape[0], wi.shape[2], x.shape[2]),
-        f"moe_layer: expected x [G, S, M], wg [M, E], wi [E, M, H], wo [E, H, M], got {shapes}",
+        f"moe_layer: expected x [G, S, M], router [M, E], wi [E, M, H], wo [E, H, M], got {shapes}",
     )
-    return wg.shape[1]
+    return router.shape[1]
 
 
 def _spread(value: Value, axes: Axes | None) -> Value:

@@ -14,6 +14,7 @@ from shoal.frontend import creation, dtypes, pytrees
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import is_value
 from shoal.frontend.reduction import sum
+from shoal.frontend.tracing import TensorSpec
 
 Tree = Any
 
@@ -50,13 +51,16 @@ def widened(leaf: Any) -> Any:
 
 
 def sums_like(tree: Tree) -> Tree:
-    """Zeros like each leaf, in the type of sums: values of a program being traced, or else NumPy's."""
+    """Zeros like each leaf, in the type of sums: values of a program being traced, NumPy's of arrays, and of specs specs,
+    as nobody has room for the state of a model that is compiled for many devices."""
     return pytrees.map_leaves(_zeros, tree)
 
 
 def _zeros(leaf: Any) -> Any:
     if is_value(leaf):
         return creation.zeros(leaf.shape, dtypes.of_sums(leaf.dtype))
+    if isinstance(leaf, TensorSpec):
+        return TensorSpec(leaf.shape, dtypes.of_sums(leaf.dtype), leaf.sharding)
     array = np.asarray(leaf) if not hasattr(leaf, "dtype") else leaf
     return np.zeros(array.shape, dtypes.of_sums(array.dtype))
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Backward passes that compute values again: the same bits, the same bytes sent, and less memory."""
 
+import re
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -307,3 +309,30 @@ def test_wrong_collectives_are_told():
         shoal.remat(shoal.exp, collectives="all")
     with pytest.raises(shoal.CompileError, match='expected save, params or repeat, but got "all"'):
         shoal.compile(lambda x: x + 1, (np.float32(1),), remat_collectives="all")
+
+
+def repeated(executable):
+    """Per cent of the forward pass's time."""
+    lines = executable.stats["rematerialized"]
+    return float(re.search(r"([\d.]+)%", lines[0])[1]) if lines else 0.0
+
+
+@pytest.mark.parametrize("policy", ["selective", "nothing"])
+def test_a_limit_is_never_worse_than_a_policy(policy):
+    """What a policy fits into, a limit does, too, and computes no more again."""
+    wide = replace(CONFIG, sentences=8, length=128, layers=6)
+    tokens = np.zeros((8, 129), np.int32)
+    parameters = model.initial_parameters(wide)
+
+    def compiled(**options):
+        program = shoal.value_and_grad(partial(one_by_one, wide))
+        weights = model.parameter_shardings(parameters)
+        return shoal.compile(
+            program, (parameters, tokens), model.MESH, in_shardings=(weights, model.SENTENCES),
+            out_shardings=(None, weights), flops_per_byte=1000, **options,
+        )  # fmt: skip
+
+    saved = compiled(remat=policy)
+    limited = compiled(memory_limit=peak(saved))
+    assert peak(limited) <= peak(saved)
+    assert repeated(limited) <= repeated(saved)

@@ -3,6 +3,7 @@
 """shoal.data: which rows batches have, in which order; sources; reading ahead; placing."""
 
 import gc
+import os
 import threading
 import time
 
@@ -330,3 +331,14 @@ def test_batches_beyond_the_end():
         batches[3]
     with pytest.raises(TypeError, match="no length"):
         len(Batches(np.arange(6), 2))
+
+
+def test_a_mapped_file_that_was_cut_is_named(tmp_path):
+    """To read what is not there any more would end the process."""
+    path = tmp_path / "tokens.npy"
+    np.save(path, np.zeros((4096, 64), np.int32))
+    batches = Batches(np.load(path, mmap_mode="r"), 8, seed=0)
+    next(iter(batches))
+    os.truncate(path, 4096)
+    with pytest.raises(shoal.InputError, match=r"data: \S*tokens.npy has 4096 bytes, and the array mapped of it 10\d+: it was cut"):
+        next(iter(batches))

@@ -245,6 +245,26 @@ loaded.run([np.ones(2, np.float32)], timeout=0.3)
     assert re.search(r"error: \w+ did not end in 0\.3 s: rank [01] ends the job", ended.stderr)
 
 
+NESTED = """
+import numpy as np, shoal
+from executable_cases import CALLING
+from shoal.executable.host_calls import HostFunction
+inner = shoal.jit(lambda x: x + 1, mesh=shoal.Mesh(d=4))
+def nested(x):
+    inner(np.ones(4, np.float32))
+loaded = shoal.devices.devices_of(4).load(shoal.compile_text(CALLING, host_functions={0: HostFunction(nested)}))
+loaded.run([np.ones(4, np.float32)], timeout=120)
+"""
+
+
+def test_a_function_of_a_jobs_rank_cannot_use_its_devices():
+    """The other rank takes no part in it: it would wait for ever."""
+    with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join([*PATHS, str(SUPPORT)])}):
+        ended = run("mpirun", "-n", 4, sys.executable, "-c", NESTED, timeout=100)
+    assert ended.code != 0
+    assert "a function that a program calls cannot use the program's devices" in ended.stderr
+
+
 # By ranks, how many random results.
 RESULTS = {2: 8, 4: 16} if "SHOAL_LONG" not in os.environ else {2: 200, 4: 200}
 

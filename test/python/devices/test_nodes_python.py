@@ -96,13 +96,13 @@ with shoal.launch(4, nodes="alpha:1,beta:1,gamma:2") as pool:
 
 @pytest.mark.parametrize("starts", ["mpirun", "pool"])
 def test_random_results_over_two_nodes_are_read_back(three, starts):
-    count = 200 if "SHOAL_LONG" in os.environ else 8
+    count, timeout = (200, 3600) if "SHOAL_LONG" in os.environ else (8, 60)
     script = (sys.executable, SUPPORT / "result_ranks.py", 4, count)
     if starts == "mpirun":
         command = ("mpirun", "-n", 4, "--host", "alpha:2,beta:2", "-x", "PYTHONPATH", "-x", "SHOAL_CACHE")
-        ended = three.run("alpha", *command, *script, **PYTHON)
+        ended = three.run("alpha", *command, *script, timeout=timeout, **PYTHON)
     else:
-        ended = three.run("alpha", *script, **PYTHON, SHOAL_NODES="alpha:2,beta:2")
+        ended = three.run("alpha", *script, timeout=timeout, **PYTHON, SHOAL_NODES="alpha:2,beta:2")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count("passed") == (4 if starts == "mpirun" else 1)
 

@@ -8,6 +8,7 @@ import os
 import pickle
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import ml_dtypes
@@ -26,7 +27,7 @@ from executable_cases import (
 from shoal_testing import expect_no_growth, needs_emulation, resources_of
 
 import shoal
-from shoal.devices import Placement, devices_of
+from shoal.devices import Placement, devices_of, turn
 from shoal.executable.host_calls import HostFunction
 
 COUNT = 4
@@ -475,6 +476,28 @@ def test_a_function_cannot_use_the_programs_devices(pool, scaled):
 
     with pytest.raises(shoal.RunError, match="cannot use the program's devices"):
         calling(pool, nested).run([np.arange(4, dtype=np.float32)])
+
+
+def test_a_thread_that_a_function_may_wait_for_says_so(pool, scaled, monkeypatch):
+    """It runs as soon as the function has ended; one that waits for it never does."""
+    monkeypatch.setattr(turn, "PATIENCE", 0.2)
+    shown, made = [], []
+
+    def wait(x):
+        other.start()
+        end = time.monotonic() + 20
+        while not shown and time.monotonic() < end:
+            time.sleep(0.05)
+        return [x]
+
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *_: shown.append(str(message)))
+    other = threading.Thread(target=lambda: made.append(scaled.run(x_and_w())), name="other")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        calling(pool, wait).run([np.arange(4, dtype=np.float32)])
+    other.join(60)
+    assert shown and "thread other waits for a step that a function of this process" in shown[0]
+    expect_scaled(made[0], x_and_w())
 
 
 def test_what_is_printed_comes_in_order(pool, capsys):

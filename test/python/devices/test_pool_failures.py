@@ -380,3 +380,16 @@ def test_processes_killed_at_random(pool, same):
     from pool_kills import kill_at_random
 
     kill_at_random(pool, same, int(os.environ.get("SHOAL_KILLS", "10")), random.Random(1))
+
+
+def test_more_processes_than_start_are_refused_at_once():
+    cores = len(os.sched_getaffinity(0))
+    begin = time.monotonic()
+    with pytest.raises(shoal.RunError, match=f"{65 * cores} devices are as many processes, and this machine has cores for {64 * cores}"):
+        shoal.launch(65 * cores)
+    assert time.monotonic() - begin < 10
+
+
+def test_a_node_without_an_address_is_named():
+    with pytest.raises(shoal.RunError, match='nodes: this machine knows no address of "no-such-node.invalid"$'):
+        shoal.launch(2, nodes="localhost,no-such-node.invalid")

@@ -5,6 +5,7 @@
 test/Tools/shoalc-cache.test has folders that are not used, and damaged files.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -228,3 +229,74 @@ def test_clearing(cache):
         assert run.stdout == f"removed {count} files of {cache}\n"
     assert not is_from_cache(shoal.compile_text(PROGRAM))
     assert clear_cache(str(cache / "none")) == 0
+
+
+MODEL = """
+import numpy as np, shoal
+from shoal import P
+
+def loss(x, w):
+    y = shoal.einsum("ab,bc->ac", x, w)
+    return shoal.sum(shoal.log(y))
+
+def compile(**options):
+    return shoal.compile(loss, (np.zeros((8, 16), np.float32), np.zeros((16, 4), np.float32)),
+                         shoal.Mesh(x=2), in_shardings=(P("x"), None), **options)
+"""
+
+
+def compile_moved(folder, lines, name="model.py", **options):
+    """MODEL, so many lines further down."""
+    path = folder / name
+    path.write_text("#\n" * lines + MODEL)
+    names = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    return names["compile"](**options)
+
+
+def told(executable):
+    """All that a program tells of places."""
+    metadata = json.dumps(executable._signature.description)
+    return json.dumps([executable.stats["collective_list"], executable.stats["largest_buffers"], metadata])
+
+
+@pytest.mark.parametrize("lines, name", [(1, "model.py"), (9, "model.py"), (95, "model.py"), (12345, "model.py"), (0, "other.py")])
+def test_a_program_that_moved_is_found_and_tells_its_lines(cache, tmp_path, lines, name):
+    compile_moved(tmp_path, 0)
+    moved = compile_moved(tmp_path, lines, name)
+    assert is_from_cache(moved)
+    fresh = compile_moved(tmp_path, lines, name, cache=False)
+    assert told(moved) == told(fresh) and f"{name}:{lines + 6}" in told(moved)
+    library = moved.library.read_bytes()
+    assert f"{name}:{lines + 6}".encode() in library
+    x, w = -np.ones((8, 16), np.float32), np.ones((16, 4), np.float32)
+    assert np.isnan(moved.run((x, w), timeout=60))
+
+
+def test_other_changes_are_other_programs(cache, tmp_path):
+    """What stands at one line, and what at two, is no matter of lines alone."""
+    compile_moved(tmp_path, 0)
+    path = tmp_path / "model.py"
+    names = {}
+    exec(compile(path.read_text().replace("log", "exp"), str(path), "exec"), names)
+    assert not is_from_cache(names["compile"]())
+
+
+def test_lines_in_a_programs_calls_are_compiled_anew(cache, tmp_path):
+    """Of what is checked, or printed, the descriptor has the line."""
+    x, w = -np.ones((8, 16), np.float32), np.ones((16, 4), np.float32)
+    for lines in (0, 3):
+        executable = compile_moved(tmp_path, lines, check_finite=True)
+        assert not is_from_cache(executable)
+        with pytest.raises(shoal.RunError, match=rf"math.log at \S*model.py:{lines + 7}:"):
+            executable.run((x, w), timeout=60)
+
+
+def test_messages_of_a_program_that_moved(cache):
+    """By locations in a text of MLIR."""
+    wide = "-> tensor<512x512xf32>\n  return"
+    for line in (7, 9, 4711):
+        text = REPEATED.replace(wide, f'-> tensor<512x512xf32> loc("model.py":{line}:3)\n  return')
+        with pytest.warns(shoal.CompileWarning, match=rf"model.py:{line}:3"):
+            executable = shoal.compile_text(text, flops_per_byte=1000, repeat_margin=1)
+        assert is_from_cache(executable) == (line > 7)

@@ -21,6 +21,11 @@ def test_a_rank_that_does_something_else_is_named():
     campaigns.divergences(1, np.random.default_rng(1), kinds=["program"])
 
 
+@pytest.mark.alone
+def test_python_that_is_killed_while_a_pool_starts():
+    campaigns.starts(2, np.random.default_rng(1))
+
+
 def test_meshes():
     campaigns.meshes(2, np.random.default_rng(1), trees=3)
 

@@ -155,3 +155,17 @@ def test_mpi_job():
         done = run("mpirun", "-n", 2, sys.executable, script, timeout=120)
     assert done.code == 0, done.stderr
     assert done.stdout.count("is done") == 2  # mpirun may put two ranks' lines into one
+
+
+def test_the_sharding_of_a_result():
+    """As the program's mesh says it; JAX's own functions, which compute on their device, see none."""
+    mesh = AbstractMesh((2, 2), ("x", "y"))
+    rows = NamedSharding(mesh, P(("x", "y"), None))
+    z = shoal.jax.jit(lambda x: x * 2, in_shardings=NamedSharding(mesh, P("x")), out_shardings=rows)(jnp.ones((8, 4)))
+    assert z.sharding == rows and isinstance(z.sharding.mesh, AbstractMesh)
+    again = shoal.jax.jit(lambda x: x + 1, in_shardings=z.sharding)
+    assert again(z).sharding.spec[0] == ("x", "y") and not again.moves
+    whole = shoal.jax.jit(lambda x: x, in_shardings=NamedSharding(mesh, P()), out_shardings=NamedSharding(mesh, P()))
+    assert whole(z).sharding.spec == P(None, None)
+    assert jax.jit(jnp.sum)(z) == 64 and jnp.sum(z) == 64 and jax.device_put(z).shape == (8, 4)
+    assert jax.vmap(jnp.sum)(z).shape == (8,)

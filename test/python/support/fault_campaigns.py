@@ -16,15 +16,18 @@ Usage: fault_campaigns.py KIND COUNT [SEED]
                on 2, 3 and 8 devices within 1e-6
   disks        a disk is full, or fails, at a random call of the system: the checkpoint before is
                whole, nothing of the new one is left
+  starts       Python is ended by SIGKILL while a pool of four starts: no process is left
   saves        a process that saves is ended by SIGKILL: what is found has the bits that were saved
 
 Prints what was found and the longest time; an assertion fails where it is not so.
 """
 
+import contextlib
 import errno
 import json
 import os
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -234,6 +237,60 @@ def disks(count, rng):
     return f"{count} disks that were full or failed, {failed} saves of which did; the checkpoint before was whole"
 
 
+STARTING = "import shoal; print('begun', flush=True); shoal.launch(4); print('started', flush=True); input()"
+
+
+class Start:
+    """A process that starts a pool. All that come of it have a word of its own in their environment."""
+
+    def __init__(self):
+        self.word = f"SHOAL_CAMPAIGN={secrets.token_hex(8)}"
+        name, value = self.word.split("=")
+        environment = {**mpi_environment(), "PYTHONPATH": os.pathsep.join(PATHS), name: value}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", STARTING], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout.readline() == "begun\n"
+
+    def members(self):
+        found = []
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit() and self.word.encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+        return found
+
+    def kill(self):
+        """Ends Python; seconds until nothing of it is left, and how many processes there were."""
+        members = self.members()
+        self.process.kill()
+        self.process.wait()
+        begin = time.monotonic()
+        while left := self.members():
+            assert time.monotonic() - begin < 10, (left, "are left")
+            time.sleep(0.02)
+        return time.monotonic() - begin, len(members)
+
+
+def starts(count, rng):
+    whole = Start()
+    begin = time.monotonic()
+    assert whole.process.stdout.readline() == "started\n"
+    needed = time.monotonic() - begin
+    whole.kill()
+    most, processes = 0.0, []
+    for _ in range(count):
+        start = Start()
+        time.sleep(1.2 * needed * rng.random())
+        seconds, members = start.kill()
+        most = max(most, seconds)
+        processes.append(members)
+    return (
+        f"{count} processes killed while a pool of four started, with {min(processes)} to {max(processes)} processes by"
+        f" then: none was left after {most:.1f} s"
+    )
+
+
 def saves(count, rng):
     from checkpoint_faults import kill_savers
 
@@ -242,7 +299,7 @@ def saves(count, rng):
     return f"{count} processes killed while they saved, {reached} checkpoints"
 
 
-KINDS = {f.__name__: f for f in (kills, freezes, divergences, meshes, resumes, disks, saves)}
+KINDS = {f.__name__: f for f in (kills, freezes, divergences, meshes, resumes, disks, starts, saves)}
 
 if __name__ == "__main__":
     os.environ["SHOAL_CACHE"] = "off"

@@ -60,7 +60,7 @@ def top_2_gating(gates, capacity):
 
 
 def experts(x, weights, capacity, constrain):
-    gates = jax.nn.softmax(jnp.einsum("bsm,me->bse", x, weights["wg"]), -1)
+    gates = jax.nn.softmax(jnp.einsum("bsm,me->bse", x, weights["router"]), -1)
     combine, aux = top_2_gating(gates, capacity)
     sent = constrain(jnp.einsum("bsec,bsm->ebcm", (combine > 0).astype(x.dtype), x), EVERYWHERE)
     hidden = jax.nn.relu(jnp.einsum("ebcm,emh->ebch", sent, weights["wi"]))

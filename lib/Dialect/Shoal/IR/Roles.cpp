@@ -28,6 +28,16 @@ LogicalResult shoal::verifyRoles(Operation *op, Attribute roles) {
   return success();
 }
 
+std::string shoal::rolesOf(StringRef axis, MeshOp mesh) {
+  auto table = mesh->getAttrOfType<DictionaryAttr>(kRolesAttr);
+  SmallVector<StringRef> roles;
+  for (NamedAttribute role : table ? table.getValue() : ArrayRef<NamedAttribute>())
+    if (llvm::is_contained(cast<ArrayAttr>(role.getValue()),
+                           StringAttr::get(mesh->getContext(), axis)))
+      roles.push_back(role.getName());
+  return llvm::join(roles, ", ");
+}
+
 std::string shoal::describeRoles(ArrayRef<AxisRefAttr> axes, MeshOp mesh) {
   auto table =
       mesh ? mesh->getAttrOfType<DictionaryAttr>(kRolesAttr) : DictionaryAttr();

@@ -15,6 +15,7 @@
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 
 #include "shoal/Dialect/Shoal/IR/Roles.h"
+#include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -126,7 +127,8 @@ static LogicalResult verifyCodes(Operation *op, Type type, StringRef kind,
   auto name = dyn_cast<StringAttr>(value);
   if (name && isCoded(name) && getElementTypeOrSelf(type).isInteger(8))
     return success();
-  return op->emitError() << kind << ' ' << index << ": expected " << kCodesAttr
+  return op->emitError() << describePlace(op, kind, index) << ": expected "
+                         << kCodesAttr
                          << " to name a type of 8 bits or fewer that programs "
                             "have no elements of, on i8, but it is "
                          << value << " on " << type;
@@ -150,7 +152,9 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
                                           StringRef kind, unsigned index,
                                           NamedAttribute attribute,
                                           ArrayAttr all) {
-  auto fail = [&]() { return op->emitError() << kind << ' ' << index << ": "; };
+  auto fail = [&]() {
+    return op->emitError() << describePlace(op, kind, index) << ": ";
+  };
   if (attribute.getName() == kNameAttr)
     return verifyName(op, kind, index, attribute.getValue(), all);
   if (attribute.getName() == kGlobalTypeAttr) {

@@ -8,6 +8,7 @@
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
+#include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Partition/Localizer.h"
@@ -73,7 +74,7 @@ private:
       auto type = dyn_cast<RankedTensorType>(argument.getType());
       if (!type)
         return function.emitError()
-               << "argument " << argument.getArgNumber()
+               << describeArgument(function, argument.getArgNumber())
                << ": expected a tensor but got " << argument.getType();
       FailureOr<Sharding> sharding = shardingOf(argument, function);
       if (failed(sharding))

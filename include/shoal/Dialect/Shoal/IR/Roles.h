@@ -24,6 +24,10 @@ llvm::LogicalResult verifyRoles(mlir::Operation *op, mlir::Attribute roles);
 /// Empty where the mesh has none.
 std::string describeRoles(llvm::ArrayRef<AxisRefAttr> axes, MeshOp mesh);
 
+/// `dp, ep`: those that the axis, or a part of it, is for; empty where the mesh
+/// has none.
+std::string rolesOf(llvm::StringRef axis, MeshOp mesh);
+
 } // namespace shoal
 
 #endif // SHOAL_DIALECT_SHOAL_IR_ROLES_H
