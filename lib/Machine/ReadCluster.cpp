@@ -4,10 +4,11 @@
 #include "ClusterKeys.h"
 #include "shoal/Machine/ClusterFile.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 // LLVM is built without exceptions.
@@ -290,6 +291,21 @@ private:
 // Files
 //===----------------------------------------------------------------------===//
 
+/// Longer messages take longer, whatever their share of the bandwidth.
+static support::Status checkShares(const Level &level, StringRef file) {
+  const Curve &curve = level.messageShare;
+  auto isSlower = [](const auto &shorter, const auto &longer) {
+    return shorter.first / shorter.second > longer.first / longer.second;
+  };
+  auto shorter = std::adjacent_find(curve.begin(), curve.end(), isSlower);
+  if (shorter == curve.end())
+    return std::nullopt;
+  return Error{llvm::formatv("{0}: level \"{1}\": by bw_points {2} bytes take "
+                             "longer than {3}",
+                             file, level.name, shorter->first,
+                             std::next(shorter)->first)};
+}
+
 /// What laws of single keys do not say.
 static support::Status check(const Cluster &cluster, StringRef file) {
   if (cluster.levels.empty())
@@ -297,15 +313,9 @@ static support::Status check(const Cluster &cluster, StringRef file) {
   if (cluster.chip.flops.empty())
     return Error{file.str() +
                  ": expected flops of at least one type in chip.flops"};
-  // Longer messages take longer, whatever their share of the bandwidth.
   for (const Level &level : cluster.levels)
-    for (auto [shorter, longer] :
-         llvm::zip(level.messageShare, llvm::drop_begin(level.messageShare)))
-      if (shorter.first / shorter.second > longer.first / longer.second)
-        return Error{llvm::formatv("{0}: level \"{1}\": by bw_points {2} bytes "
-                                   "take longer than {3}",
-                                   file, level.name, shorter.first,
-                                   longer.first)};
+    if (support::Status failed = checkShares(level, file))
+      return failed;
   return std::nullopt;
 }
 

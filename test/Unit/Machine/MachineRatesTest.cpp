@@ -47,8 +47,8 @@ TEST(MachineRatesTest, TheCpuIsTheBox) {
   Cluster box = readShipped("box");
   expectChip(cpuMachine, box.chip);
   expectNear(cpuMachine.callSeconds, box.chip.kernel, 2, "calls");
-  expectNear(cpuMachine.linkBytes,
-             linkBytesOf(box, CollectiveKind::AllToAll), 2, "link");
+  expectNear(cpuMachine.linkBytes, linkBytesOf(box, CollectiveKind::AllToAll),
+             2, "link");
 }
 
 TEST(MachineRatesTest, TheGpuIsAnH100) {
