@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 // LLVM is built without exceptions.
@@ -294,11 +295,14 @@ private:
 /// More bytes take longer, whatever their share of the bandwidth.
 static Status checkShares(const Curve &shares, const std::string &place,
                           StringRef file) {
-  for (auto [fewer, more] : llvm::zip(shares, llvm::drop_begin(shares)))
-    if (fewer.first / fewer.second > more.first / more.second)
-      return Error{llvm::formatv("{0}: {1} {2} bytes take longer than {3}",
-                                 file, place, fewer.first, more.first)};
-  return std::nullopt;
+  auto isSlower = [](const auto &fewer, const auto &more) {
+    return fewer.first / fewer.second > more.first / more.second;
+  };
+  auto fewer = std::adjacent_find(shares.begin(), shares.end(), isSlower);
+  if (fewer == shares.end())
+    return std::nullopt;
+  return Error{llvm::formatv("{0}: {1} {2} bytes take longer than {3}", file,
+                             place, fewer->first, std::next(fewer)->first)};
 }
 
 /// What laws of single keys do not say.

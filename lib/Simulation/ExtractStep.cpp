@@ -108,6 +108,8 @@ private:
   void add(Operation *op, Step &step) {
     if (auto wait = dyn_cast<rt::WaitOp>(op))
       step.push_back(Wait{static_cast<int64_t>(wait.getCollective())});
+    else if (isa<rt::ReadScalarOp>(op))
+      step.push_back(HostRead());
     else if (auto loop = dyn_cast<scf::WhileOp>(op))
       addLoop(loop, step);
     else if (isa<RegionBranchOpInterface>(op) && !isa<LoopLikeOpInterface>(op))
@@ -123,7 +125,7 @@ private:
     auto isBuffer = [](Type type) { return isa<BaseMemRefType>(type); };
     bool touches = llvm::any_of(op->getOperandTypes(), isBuffer) ||
                    op->getNumRegions() > 0;
-    return touches && !isa<rt::ReadScalarOp>(op) && touchedBytes(op) > 0;
+    return touches && touchedBytes(op) > 0;
   }
 
   void addLoop(scf::WhileOp op, Step &step) {

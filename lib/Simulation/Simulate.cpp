@@ -101,6 +101,11 @@ private:
     return std::nullopt;
   }
 
+  Status add(const HostRead &) {
+    state.clocks.host = std::max(state.clocks.host, state.clocks.compute);
+    return std::nullopt;
+  }
+
   /// A body in its own time, repeated: what it ends is what the next trip
   /// begins with.
   Status add(const std::shared_ptr<Loop> &loop) {

@@ -70,10 +70,13 @@ struct Wait {
   int64_t number;
 };
 
+/// The host reads what the device has computed: it launches nothing before.
+struct HostRead {};
+
 struct Loop;
 struct Branch;
-using Node =
-    std::variant<Task, Wait, std::shared_ptr<Loop>, std::shared_ptr<Branch>>;
+using Node = std::variant<Task, Wait, HostRead, std::shared_ptr<Loop>,
+                          std::shared_ptr<Branch>>;
 using Step = std::vector<Node>;
 
 struct Loop {

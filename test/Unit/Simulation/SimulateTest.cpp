@@ -264,6 +264,17 @@ TEST(SimulateTest, TheHostLaunches) {
                    2);
 }
 
+/// As the condition of a loop: what is behind it was not launched in advance.
+TEST(SimulateTest, ReadsOfTheHostEmptyTheQueue) {
+  Cluster cluster = makeCluster();
+  cluster.chip.launch = 2e-6;
+  EXPECT_DOUBLE_EQ(inMicroseconds(run({kernel(9), kernel(9)}, cluster).time),
+                   2 + 9 + 9);
+  SimulatedStep step = run({kernel(9), HostRead(), kernel(9)}, cluster);
+  EXPECT_DOUBLE_EQ(inMicroseconds(step.time), 2 + 9 + 2 + 9);
+  EXPECT_DOUBLE_EQ(inMicroseconds(step.waiting), 4);
+}
+
 TEST(SimulateTest, ErrorsNameTheCluster) {
   support::Result<SimulatedStep> result = simulate({}, 8, makeCluster());
   ASSERT_FALSE(result);
