@@ -16,8 +16,7 @@ using namespace shoal;
 static constexpr StringLiteral kDescription = "description.json",
                                kStatistics = "statistics.json",
                                kMessages = "messages.json", kOutput = "output",
-                               kShared = "program.so",
-                               kPlaces = "places.json";
+                               kShared = "program.so", kPlaces = "places.json";
 
 /// Whether files and what is said of the program is all that is made.
 static bool isCacheable(const DriverOptions &options) {
@@ -174,15 +173,14 @@ FailureOr<std::optional<Compiled>> CompileCache::load() const {
   if (!isOn())
     return none;
   std::optional<CacheEntry> entry = readCacheEntry(entryPath());
-  std::optional<Found> found =
-      entry ? takeEntry(*entry, places) : std::nullopt;
+  std::optional<Found> found = entry ? takeEntry(*entry, places) : std::nullopt;
   if (!found || !replayDiagnostics(found->messages, context))
     return none;
   if (failed(writeMember(context, found->output, options.outputPath)) ||
       failed(writeMember(context, found->shared, options.files.sharedPath)))
     return failure();
-  return std::optional(Compiled{std::move(found->description),
-                                std::move(found->statistics)});
+  return std::optional(
+      Compiled{std::move(found->description), std::move(found->statistics)});
 }
 
 //===----------------------------------------------------------------------===//

@@ -189,9 +189,9 @@ struct LargestChip {
 } // namespace
 
 static constexpr LargestChip kLargestChips[] = {{"sm_80", "A100", 85.5e9},
-                                         {"sm_90", "H200", 150.7e9},
-                                         {"sm_100", "B200", 192e9},
-                                         {"sm_103", "B300", 288e9}};
+                                                {"sm_90", "H200", 150.7e9},
+                                                {"sm_100", "B200", 192e9},
+                                                {"sm_103", "B300", 288e9}};
 
 /// What no GPU holds ends only when it is run, after all were waited for.
 static void warnBeyondMemory(ModuleOp module, const DriverOptions &options,

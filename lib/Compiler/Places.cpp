@@ -258,9 +258,8 @@ std::optional<std::string> Mover::run(StringRef text) {
   return std::move(made);
 }
 
-std::optional<std::string> shoal::movePlaces(StringRef text,
-                                             ArrayRef<Place> from,
-                                             ArrayRef<Place> to) {
+std::optional<std::string>
+shoal::movePlaces(StringRef text, ArrayRef<Place> from, ArrayRef<Place> to) {
   if (from.size() != to.size())
     return std::nullopt;
   if (from == to)

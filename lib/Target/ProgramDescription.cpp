@@ -158,12 +158,11 @@ static LogicalResult describeMeshes(ModuleOp module,
     if (!first)
       first = mesh;
     program.devices = devices;
-    program.meshes.push_back({mesh.getSymName().str(), mesh.getMesh(),
-                              llvm::map_to_vector(
-                                  mesh.getMesh().getAxes(),
-                                  [&](MeshAxisAttr axis) {
-                                    return rolesOf(axis.getName(), mesh);
-                                  })});
+    program.meshes.push_back(
+        {mesh.getSymName().str(), mesh.getMesh(),
+         llvm::map_to_vector(mesh.getMesh().getAxes(), [&](MeshAxisAttr axis) {
+           return rolesOf(axis.getName(), mesh);
+         })});
   }
   return success();
 }
@@ -242,9 +241,8 @@ static llvm::json::Value toJSON(const MeshDescription &description) {
   MeshAttr mesh = description.mesh;
   llvm::json::Array axes;
   for (auto [axis, roles] : llvm::zip_equal(mesh.getAxes(), description.roles))
-    axes.push_back(llvm::json::Object{{"name", axis.getName()},
-                                      {"size", axis.getSize()},
-                                      {"roles", roles}});
+    axes.push_back(llvm::json::Object{
+        {"name", axis.getName()}, {"size", axis.getSize()}, {"roles", roles}});
   llvm::json::Value ids = nullptr;
   if (!mesh.getDeviceIds().empty())
     ids = llvm::json::Array(mesh.getDeviceIds());

@@ -7,7 +7,6 @@
 using namespace shoal;
 using llvm::StringRef;
 
-/// The bytes of a symbol in the file, as far as the section has them.
 template <typename T>
 static std::optional<T> take(llvm::Expected<T> value) {
   if (value)
@@ -16,11 +15,12 @@ static std::optional<T> take(llvm::Expected<T> value) {
   return std::nullopt;
 }
 
-static std::optional<StringRef> bytesOf(const llvm::object::ELFSymbolRef &symbol) {
+/// The bytes of a symbol, where its section has them in the file.
+static std::optional<StringRef>
+bytesOf(const llvm::object::ELFSymbolRef &symbol) {
   auto section = take(symbol.getSection());
   auto address = take(symbol.getAddress());
-  if (!section || !address ||
-      *section == symbol.getObject()->section_end())
+  if (!section || !address || *section == symbol.getObject()->section_end())
     return std::nullopt;
   std::optional<StringRef> contents = take((*section)->getContents());
   uint64_t begin = *address - (*section)->getAddress();

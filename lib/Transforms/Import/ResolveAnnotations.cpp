@@ -186,11 +186,10 @@ LogicalResult verifySignature(FunctionOpInterface function) {
     auto sharding = dyn_cast_if_present<ShardingAttr>(attr);
     if (!sharding || sharding.getPartial().empty())
       return success();
-    return LogicalResult(function.emitError()
-                         << describePlace(function, kind, i)
-                         << ": expected no partial axes "
-                         << "but got \"" << sharding.getPartial()[0].getName()
-                         << '"');
+    return LogicalResult(
+        function.emitError()
+        << describePlace(function, kind, i) << ": expected no partial axes "
+        << "but got \"" << sharding.getPartial()[0].getName() << '"');
   };
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (failed(verify("argument", i, function.getArgAttr(i, kShardingAttr))))

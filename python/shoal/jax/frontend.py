@@ -223,8 +223,8 @@ def _type_of(array: Any) -> Hashable:
 
 
 def _sharding_of(array: Any) -> NamedSharding | None:
-    """That of an array over several devices, or of an abstract one."""
-    sharding = getattr(array, "sharding", None)
+    """That of an array over several devices of JAX's, or of an abstract one; ours are known by their placements."""
+    sharding = None if isinstance(array, Array) else getattr(array, "sharding", None)
     return sharding if isinstance(sharding, NamedSharding) and sharding.mesh.size > 1 else None
 
 

@@ -300,3 +300,19 @@ def test_messages_of_a_program_that_moved(cache):
         with pytest.warns(shoal.CompileWarning, match=rf"model.py:{line}:3"):
             executable = shoal.compile_text(text, flops_per_byte=1000, repeat_margin=1)
         assert is_from_cache(executable) == (line > 7)
+
+
+@pytest.mark.parametrize("places", [("7:3", "8:9"), ("9:3", "9:9"), ("8:3", "7:9")])
+def test_a_line_that_became_two_is_told_as_it_is(cache, places):
+    """What names a line alone may be of either, and is made anew then."""
+
+    def text(tanh, product):
+        made = PROGRAM.replace("tensor<64x512xf32>\n  %h", f'tensor<64x512xf32> loc("model.py":{tanh})\n  %h // " \n')
+        return made.replace("%h // \" \n", "// no \"string\n  %h").replace(
+            "-> tensor<64x8xf32>\n  return", f'-> tensor<64x8xf32> loc("model.py":{product})\n  return'
+        )
+
+    shoal.compile_text(text("7:3", "7:9"))
+    moved, fresh = shoal.compile_text(text(*places)), shoal.compile_text(text(*places), cache=False)
+    assert told(moved) == told(fresh)
+    assert f"model.py:{places[0]}" in told(moved) or f"model.py:{places[1]}" in told(moved)

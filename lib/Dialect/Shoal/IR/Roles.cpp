@@ -31,7 +31,8 @@ LogicalResult shoal::verifyRoles(Operation *op, Attribute roles) {
 std::string shoal::rolesOf(StringRef axis, MeshOp mesh) {
   auto table = mesh->getAttrOfType<DictionaryAttr>(kRolesAttr);
   SmallVector<StringRef> roles;
-  for (NamedAttribute role : table ? table.getValue() : ArrayRef<NamedAttribute>())
+  for (NamedAttribute role :
+       table ? table.getValue() : ArrayRef<NamedAttribute>())
     if (llvm::is_contained(cast<ArrayAttr>(role.getValue()),
                            StringAttr::get(mesh->getContext(), axis)))
       roles.push_back(role.getName());
