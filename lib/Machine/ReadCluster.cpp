@@ -307,13 +307,13 @@ static Status check(const Cluster &cluster, StringRef file) {
   if (cluster.chip.flops.empty())
     return Error{file.str() +
                  ": expected flops of at least one type in chip.flops"};
-  if (Status failed = checkShares(cluster.chip.memoryShare,
-                                  "chip: by memory_points", file))
+  if (Status failed =
+          checkShares(cluster.chip.memoryShare, "chip: by memory_points", file))
     return failed;
   for (const Level &level : cluster.levels)
-    if (Status failed = checkShares(
-            level.messageShare, "level \"" + level.name + "\": by bw_points",
-            file))
+    if (Status failed =
+            checkShares(level.messageShare,
+                        "level \"" + level.name + "\": by bw_points", file))
       return failed;
   return std::nullopt;
 }

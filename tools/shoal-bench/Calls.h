@@ -14,8 +14,8 @@
 namespace shoal::bench {
 
 /// A tensor that lies at four places in turn: as in a step, what other ops use
-/// has gone through the caches since it was last touched. So what is small stays
-/// in them, and what is large does not.
+/// has gone through the caches since it was last touched. So what is small
+/// stays in them, and what is large does not.
 class Tensor {
 public:
   static constexpr size_t places = 4;
@@ -59,8 +59,8 @@ private:
 inline void *pointerOf(Tensor &tensor) { return tensor.next(); }
 inline void *pointerOf(void *pointer) { return pointer; }
 
-/// What runs function(desc, pointers...), each of a Tensor or fixed. The runtime
-/// keeps plans by the descriptor's address.
+/// What runs function(desc, pointers...), each of a Tensor or fixed. The
+/// runtime keeps plans by the descriptor's address.
 template <typename Function, typename Call, typename... Arguments>
 std::function<void()> prepareCall(Function function, const Call &call,
                                   Arguments... arguments) {

@@ -11,9 +11,9 @@ using namespace shoal::bench;
 using calls::ElementType;
 
 /// Of a device's tensor, from a scalar's on.
-static constexpr std::array<int64_t, 9> kSizes = {
-    64,        1 << 10, 4 << 10, 16 << 10, 64 << 10,
-    256 << 10, 1 << 20, 4 << 20, 8 << 20};
+static constexpr std::array<int64_t, 9> kSizes = {64,       1 << 10,  4 << 10,
+                                                  16 << 10, 64 << 10, 256 << 10,
+                                                  1 << 20,  4 << 20,  8 << 20};
 
 /// Sizes of groups of equal size.
 static std::vector<int64_t> divisorsOf(int64_t ranks) {
@@ -62,15 +62,16 @@ void Collectives::addSize(Stopwatch &stopwatch, const Memory &memory,
   };
   int64_t others = (count - part) * 4;
   add(CollectiveKind::AllGather, others,
-      prepare(shoal_rt_all_gather, calls::AllGatherCall{0, type, mesh, blocks}));
+      prepare(shoal_rt_all_gather,
+              calls::AllGatherCall{0, type, mesh, blocks}));
   add(CollectiveKind::ReduceScatter, others,
-      prepare(shoal_rt_reduce_scatter,
-              calls::ReduceScatterCall{0, type, mesh, calls::Kind::Sum,
-                                       blocks}));
+      prepare(
+          shoal_rt_reduce_scatter,
+          calls::ReduceScatterCall{0, type, mesh, calls::Kind::Sum, blocks}));
   add(CollectiveKind::AllReduce, support::allReduceSize(count * 4, members),
-      prepare(shoal_rt_all_reduce,
-              calls::AllReduceCall{0, type, mesh, calls::Kind::Sum, count,
-                                   inner}));
+      prepare(
+          shoal_rt_all_reduce,
+          calls::AllReduceCall{0, type, mesh, calls::Kind::Sum, count, inner}));
   add(CollectiveKind::AllToAll, others,
       prepare(shoal_rt_all_to_all,
               calls::AllToAllCall{0,
@@ -79,8 +80,8 @@ void Collectives::addSize(Stopwatch &stopwatch, const Memory &memory,
                                   {members, part},
                                   {1, count},
                                   {{/*from=*/1, /*to=*/0, inner}}}));
-  calls::CollectivePermuteCall permute{
-      0, type, mesh, mesh, count, /*shift=*/1, inner, inner};
+  calls::CollectivePermuteCall permute{0,     type,        mesh,  mesh,
+                                       count, /*shift=*/1, inner, inner};
   add(CollectiveKind::Permute, count * 4,
       prepareCall(shoal_rt_collective_permute, permute, memory.left(count * 4),
                   memory.result(count * 4)));

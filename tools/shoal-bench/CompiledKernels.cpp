@@ -168,9 +168,8 @@ Status CompiledKernels::compileAll() {
     std::string program = pathOf(source.name), text = program + ".mlir";
     if (Status failed = writeText(text, textOf(source)))
       return failed;
-    if (Status failed =
-            execute({shoalc, text, "-o", program, "--simulate=" + machine,
-                     "--stats=" + stats}))
+    if (Status failed = execute({shoalc, text, "-o", program,
+                                 "--simulate=" + machine, "--stats=" + stats}))
       return failed;
     Result<llvm::json::Value> read = readJson(stats);
     if (!read)

@@ -56,18 +56,19 @@ Kernels::Kernels(Stopwatch &stopwatch, const Memory &memory) {
     };
     sums.emplace_back(12 * count, &stopwatch.add(add));
   }
-  operations = &stopwatch.add([left = memory.left(4 * kElements),
-                               result = memory.result(4 * kElements)]() mutable {
-    multiplyAndAdd(floats(left), floats(result));
-  });
+  operations =
+      &stopwatch.add([left = memory.left(4 * kElements),
+                      result = memory.result(4 * kElements)]() mutable {
+        multiplyAndAdd(floats(left), floats(result));
+      });
   // In an order that no cache foresees.
   auto places = std::make_shared<std::vector<int32_t>>();
   for (int64_t row = 0; row < kRows; ++row)
     places->push_back(static_cast<int32_t>(row * 1229 % kRows));
   constexpr int64_t bytes = 4 * kRows * kRowFloats;
-  auto gather = prepareCall(shoal_rt_gather, gatherCall(), memory.left(bytes),
-                            static_cast<void *>(places->data()),
-                            memory.result(bytes));
+  auto gather =
+      prepareCall(shoal_rt_gather, gatherCall(), memory.left(bytes),
+                  static_cast<void *>(places->data()), memory.result(bytes));
   rows = &stopwatch.add([gather, places]() mutable { gather(); });
 }
 

@@ -33,8 +33,7 @@ Options parseOptions(int argc, char **argv) {
       "Measures this machine: mpirun -n RANKS shoal-bench -o box.toml\n"
       "with as many ranks and threads as programs will run with. The file says "
       "how long programs take, to shoalc --simulate=box.toml.\n");
-  return {output, name, std::max(1, passes.getValue()),
-          seconds, table};
+  return {output, name, std::max(1, passes.getValue()), seconds, table};
 }
 
 } // namespace shoal::bench

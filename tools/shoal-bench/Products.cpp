@@ -26,13 +26,13 @@ static constexpr ProductShape kShapes[] = {
     {1, 256, 256, 256},  {1, 512, 512, 512},  {1, 16, 512, 512},
     {1, 64, 512, 512},   {1, 256, 512, 512},  {1, 512, 16, 512},
     {1, 512, 64, 512},   {1, 512, 512, 16},   {1, 512, 512, 64},
-    {1, 512, 8, 256},    {1, 256, 4, 256},   {1, 1024, 8, 256},
-    {1, 512, 32, 128},     {1, 256, 1024, 256},
-    {1, 256, 256, 1024}, {1, 128, 1024, 512}, {1, 1, 512, 512},
-    {8, 64, 64, 64},     {32, 64, 64, 32},    {16, 128, 128, 64},
-    {8, 128, 256, 128},  {4, 64, 512, 256},   {4, 64, 256, 512},
-    {32, 16, 16, 16},    {2, 256, 512, 256},  {1, 48, 96, 80},
-    {1, 256, 2048, 64},  {8, 32, 256, 64},    {8, 32, 64, 256}};
+    {1, 512, 8, 256},    {1, 256, 4, 256},    {1, 1024, 8, 256},
+    {1, 512, 32, 128},   {1, 256, 1024, 256}, {1, 256, 256, 1024},
+    {1, 128, 1024, 512}, {1, 1, 512, 512},    {8, 64, 64, 64},
+    {32, 64, 64, 32},    {16, 128, 128, 64},  {8, 128, 256, 128},
+    {4, 64, 512, 256},   {4, 64, 256, 512},   {32, 16, 16, 16},
+    {2, 256, 512, 256},  {1, 48, 96, 80},     {1, 256, 2048, 64},
+    {8, 32, 256, 64},    {8, 32, 64, 256}};
 /// Groups, rows of each, columns and sums.
 static constexpr ProductShape kGroups[] = {
     {8, 32, 256, 128}, {8, 64, 256, 128}, {4, 64, 512, 256}, {8, 16, 64, 64}};
@@ -74,16 +74,14 @@ static calls::EinsumCall planCall(ElementType type, ProductShape shape) {
                 spec, products::modelOf(cpuMachine, nativeOneDNN())));
 }
 
-void Products::add(Stopwatch &stopwatch, const Memory &memory,
-                   ElementType type, const char *name, ProductShape shape) {
+void Products::add(Stopwatch &stopwatch, const Memory &memory, ElementType type,
+                   const char *name, ProductShape shape) {
   Bytes bytes(shape, support::elementSize(type));
-  points.push_back(
-      {name, shape, bytes.all(),
-       &stopwatch.add(prepareCall(shoal_rt_einsum, planCall(type, shape),
-                                  memory.left(bytes.left),
-                                  memory.right(bytes.right),
-                                  memory.result(bytes.result),
-                                  memory.scratch()))});
+  points.push_back({name, shape, bytes.all(),
+                    &stopwatch.add(prepareCall(
+                        shoal_rt_einsum, planCall(type, shape),
+                        memory.left(bytes.left), memory.right(bytes.right),
+                        memory.result(bytes.result), memory.scratch()))});
 }
 
 /// Rows of groups one behind the other.
@@ -91,19 +89,19 @@ void Products::addGroups(Stopwatch &stopwatch, const Memory &memory,
                          ProductShape shape) {
   enum { Group, Row, Column, Sum };
   shape.hasGroups = true;
-  calls::RaggedEinsumCall call{ElementType::F32, ElementType::F32,
-                               ElementType::I32, {}, Row, {}};
+  calls::RaggedEinsumCall call{
+      ElementType::F32, ElementType::F32, ElementType::I32, {}, Row, {}};
   call.sizes = {shape.batch, shape.batch * shape.m, shape.n, shape.k};
   call.terms = {{{Row, Sum}, {Group, Sum, Column}, {Group}, {Row, Column}}};
   auto bounds = std::make_shared<std::vector<int32_t>>();
   for (int64_t group = 0; group <= shape.batch; ++group)
     bounds->push_back(static_cast<int32_t>(group * shape.m));
   Bytes bytes(shape, 4);
-  auto product = prepareCall(
-      shoal_rt_ragged_einsum, call, memory.left(bytes.left),
-      memory.right(bytes.right), static_cast<void *>(bounds->data()),
-      static_cast<void *>(bounds->data() + 1), memory.result(bytes.result),
-      memory.scratch());
+  auto product = prepareCall(shoal_rt_ragged_einsum, call,
+                             memory.left(bytes.left), memory.right(bytes.right),
+                             static_cast<void *>(bounds->data()),
+                             static_cast<void *>(bounds->data() + 1),
+                             memory.result(bytes.result), memory.scratch());
   points.push_back(
       {"f32", shape, bytes.all(),
        // The bounds live as long.
@@ -180,9 +178,8 @@ void Products::fit(Chip &chip) const {
   for (const char *type : {"f32", "f64", "bf16"})
     chip.flops[type] = bestRate(points, type);
   std::vector<Point> single;
-  llvm::copy_if(points, std::back_inserter(single), [](const Point &point) {
-    return !point.shape.hasGroups;
-  });
+  llvm::copy_if(points, std::back_inserter(single),
+                [](const Point &point) { return !point.shape.hasGroups; });
   fitCurve(chip, single);
   chip.groupEfficiency = shareOfGroups(chip, points);
 }
@@ -191,11 +188,12 @@ void Products::print(const Chip &chip, llvm::raw_ostream &os) const {
   os << "type  batch    m    n    k   measured us   by the file   of it\n";
   for (const Point &point : points) {
     const ProductShape &shape = point.shape;
-    double price = inSeconds(
-        priceProduct(chip, point.type, shape, point.bytes).time);
+    double price =
+        inSeconds(priceProduct(chip, point.type, shape, point.bytes).time);
     double seconds = point.experiment->seconds;
-    os << llvm::formatv("{0,-5}{1,6}{2,5}{3,5}{4,5}{5,14:F2}{6,14:F2}{7,8:F2}\n",
-                        point.type, shape.batch, shape.m, shape.n, shape.k,
-                        seconds * 1e6, price * 1e6, price / seconds);
+    os << llvm::formatv(
+        "{0,-5}{1,6}{2,5}{3,5}{4,5}{5,14:F2}{6,14:F2}{7,8:F2}\n", point.type,
+        shape.batch, shape.m, shape.n, shape.k, seconds * 1e6, price * 1e6,
+        price / seconds);
   }
 }

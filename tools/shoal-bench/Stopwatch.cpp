@@ -25,7 +25,8 @@ static int numCores() {
 }
 
 Stopwatch::Stopwatch(rt::World &world, double seconds)
-    : world(world), seconds(seconds), haveCores(world.ranksOnNode() <= numCores()) {}
+    : world(world), seconds(seconds),
+      haveCores(world.ranksOnNode() <= numCores()) {}
 
 Experiment &Stopwatch::add(std::function<void()> run) {
   return experiments.emplace_back(Experiment{std::move(run)});

@@ -75,13 +75,13 @@ static Status run(rt::World &world, const Options &options) {
   if (Status failed = world.agree(threads ? Status() : threads.error()))
     return failed;
   rt::setThreads(*threads);
-  std::unique_ptr<llvm::ToolOutputFile> file;
-  if (Status failed = world.agree(openOutput(world, options.output, file)))
-    return failed;
   if (world.size() == 1)
     llvm::WithColor::warning(llvm::errs(), "shoal-bench")
         << "one rank sends nothing: the file is of one device, without links; "
            "start it with mpirun -n RANKS to measure them\n";
+  std::unique_ptr<llvm::ToolOutputFile> file;
+  if (Status failed = world.agree(openOutput(world, options.output, file)))
+    return failed;
   support::Result<Cluster> cluster = measure(world, options);
   rt::Device::get().freeGroups();
   if (!cluster)
