@@ -3,7 +3,7 @@
 # libraries in the folder lib beside their own, as the package does.
 
 add_custom_target(shoal-package)
-foreach(target shoalc shoal-opt shoal-run shoal-lsp-server shoal-worker)
+foreach(target shoalc shoal-bench shoal-opt shoal-run shoal-lsp-server shoal-worker)
   install(TARGETS ${target} RUNTIME DESTINATION shoal/bin COMPONENT shoal)
   add_dependencies(shoal-package ${target})
 endforeach()

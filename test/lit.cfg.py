@@ -30,7 +30,7 @@ config.test_exec_root = os.path.join(config.shoal_obj_root, "test")
 for directory in (config.llvm_tools_dir, config.shoal_tools_dir):
     llvm_config.with_environment("PATH", directory, append_path=True)
 
-shoal_tools = ["shoal-opt", "shoal-run", "shoalc", "shoal-fuzz", "shoal-lsp-server"]
+shoal_tools = ["shoal-opt", "shoal-run", "shoalc", "shoal-fuzz", "shoal-lsp-server", "shoal-bench"]
 llvm_config.add_tool_substitutions(
     [ToolSubst(tool, unresolved="ignore") for tool in shoal_tools],
     [config.shoal_tools_dir],

@@ -99,8 +99,9 @@ Curve Collectives::curveOf(CollectiveKind kind, int64_t members) const {
 }
 
 /// What holds where nothing was measured is a permute of the largest group: its
-/// shortest message is latency, its longest one bandwidth.
-Level Collectives::level() const {
+/// shortest message is latency, its longest one bandwidth. One rank has memory
+/// alone.
+Level Collectives::level(const Chip &chip) const {
   Level level;
   level.name = "links";
   level.size = ranks;
@@ -108,6 +109,9 @@ Level Collectives::level() const {
   for (int64_t members : groupSizes)
     for (CollectiveKind kind : kCollectiveKinds)
       level.measured.push_back({kind, members, curveOf(kind, members)});
+  level.bandwidth = chip.memoryBandwidth;
+  if (groupSizes.empty())
+    return level;
   Curve permute = curveOf(CollectiveKind::Permute, ranks);
   level.alpha = level.message = permute.front().second;
   level.bandwidth =

@@ -19,7 +19,7 @@ public:
   Collectives(rt::World &world, Stopwatch &stopwatch, const Memory &memory);
 
   /// The links as they were measured.
-  Level level() const;
+  Level level(const Chip &chip) const;
 
 private:
   struct Point {

@@ -20,6 +20,10 @@ Options parseOptions(int argc, char **argv) {
   cl::opt<int> passes(
       "passes", cl::value_desc("number"), cl::cat(category), cl::init(3),
       cl::desc("How often everything is measured; the least counts (3)"));
+  cl::opt<double> seconds(
+      "seconds", cl::value_desc("number"), cl::cat(category), cl::init(0.04),
+      cl::desc("How long each of some hundred experiments may take in a pass "
+               "(0.04); long ones are run three times all the same"));
   cl::opt<bool> table("table", cl::cat(category),
                       cl::desc("Print what was measured of products, and what "
                                "the file says of it, on standard error"));
@@ -29,7 +33,7 @@ Options parseOptions(int argc, char **argv) {
       "Measures this machine: mpirun -n RANKS shoal-bench -o box.toml\n"
       "with as many ranks and threads as programs will run with. The file says "
       "how long programs take, to shoalc --simulate=box.toml.\n");
-  return {output, name, std::max(1, passes.getValue()), table};
+  return {output, name, std::max(1, passes.getValue()), seconds, table};
 }
 
 } // namespace shoal::bench

@@ -11,6 +11,8 @@ namespace shoal::bench {
 struct Options {
   std::string output, name;
   int passes;
+  /// That an experiment may take in a pass.
+  double seconds;
   /// What was measured, beside what the file says of it.
   bool table;
 };

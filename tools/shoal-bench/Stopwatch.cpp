@@ -14,8 +14,6 @@ using namespace shoal::bench;
 /// Short ones are over before others on the machine have their turn; where
 /// ranks share cores their own turns are what is measured.
 static constexpr double kBatch = 2e-4, kSharedBatch = 2e-2;
-/// Of an experiment in one pass.
-static constexpr double kPass = 4e-2;
 static constexpr int64_t kLeastBatches = 3, kMostBatches = 30;
 
 static int numCores() {
@@ -26,8 +24,9 @@ static int numCores() {
   return cores;
 }
 
-Stopwatch::Stopwatch(rt::World &world)
-    : world(world), haveCores(world.ranksOnNode() <= numCores()) {}
+Stopwatch::Stopwatch(rt::World &world, double seconds)
+    : world(world), seconds(seconds),
+      haveCores(world.ranksOnNode() <= numCores()) {}
 
 Experiment &Stopwatch::add(std::function<void()> run) {
   return experiments.emplace_back(Experiment{std::move(run)});
@@ -64,13 +63,13 @@ static double leastOf(rt::World &world, int64_t batches,
 void Stopwatch::choose(Experiment &experiment) {
   experiment.run();
   double once = leastOf(world, kLeastBatches, experiment.run);
-  if (once < kPass / kMostBatches)
+  if (once < seconds / kMostBatches)
     once = std::min(once, leastOf(world, kMostBatches, experiment.run));
   once = std::max(once, 1e-8);
   double batch = haveCores ? kBatch : kSharedBatch;
   experiment.runs = std::clamp<int64_t>(std::llround(batch / once), 1, 100000);
   experiment.batches = std::clamp<int64_t>(
-      std::llround(kPass / (once * static_cast<double>(experiment.runs))),
+      std::llround(seconds / (once * static_cast<double>(experiment.runs))),
       kLeastBatches, kMostBatches);
 }
 

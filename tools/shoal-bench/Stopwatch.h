@@ -26,7 +26,8 @@ struct Experiment {
 /// All ranks add the same experiments in the same order.
 class Stopwatch {
 public:
-  explicit Stopwatch(rt::World &world);
+  /// An experiment takes about so long in a pass.
+  Stopwatch(rt::World &world, double seconds);
 
   /// The experiment stays where it is.
   Experiment &add(std::function<void()> run);
@@ -40,6 +41,7 @@ private:
   void choose(Experiment &experiment);
 
   rt::World &world;
+  double seconds;
   /// Whether each rank of this node has a core of its own.
   bool haveCores;
   std::deque<Experiment> experiments;

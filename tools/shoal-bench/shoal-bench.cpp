@@ -32,7 +32,7 @@ static support::Result<Cluster> measure(rt::World &world,
   if (!compiled)
     return compiled.error();
   Memory memory(kMemoryBytes);
-  Stopwatch stopwatch(world);
+  Stopwatch stopwatch(world, options.seconds);
   Kernels kernels(stopwatch, memory);
   Products products(stopwatch, memory);
   Collectives collectives(world, stopwatch, memory);
@@ -50,20 +50,23 @@ static support::Result<Cluster> measure(rt::World &world,
   if (options.table && world.isRoot())
     products.print(cluster.chip, llvm::errs()),
         compiled->print(cluster.chip, llvm::errs());
-  cluster.levels = {collectives.level()};
+  cluster.levels = {collectives.level(cluster.chip)};
   cluster.source = llvm::formatv(
       "shoal-bench: {0}, {1} ranks of {2} threads, the least of {3} passes",
       llvm::sys::getHostCPUName(), world.size(), rt::threads(), options.passes);
   return cluster;
 }
 
-static Status write(const Cluster &cluster, const std::string &path) {
+/// Opened before minutes are spent on what goes there. Rank 0's alone.
+static Status openOutput(rt::World &world, const std::string &path,
+                         std::unique_ptr<llvm::ToolOutputFile> &file) {
+  if (!world.isRoot())
+    return std::nullopt;
   std::error_code error;
-  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_Text);
+  file = std::make_unique<llvm::ToolOutputFile>(path, error,
+                                                llvm::sys::fs::OF_Text);
   if (error)
     return support::Error{"cannot write " + path + ": " + error.message()};
-  file.os() << writeCluster(cluster);
-  file.keep();
   return std::nullopt;
 }
 
@@ -76,12 +79,18 @@ static Status run(rt::World &world, const Options &options) {
     llvm::WithColor::warning(llvm::errs(), "shoal-bench")
         << "one rank sends nothing: the file is of one device, without links; "
            "start it with mpirun -n RANKS to measure them\n";
+  std::unique_ptr<llvm::ToolOutputFile> file;
+  if (Status failed = world.agree(openOutput(world, options.output, file)))
+    return failed;
   support::Result<Cluster> cluster = measure(world, options);
   rt::Device::get().freeGroups();
   if (!cluster)
     return cluster.error();
-  return world.agree(world.isRoot() ? write(*cluster, options.output)
-                                    : Status());
+  if (file) {
+    file->os() << writeCluster(*cluster);
+    file->keep();
+  }
+  return std::nullopt;
 }
 
 int main(int argc, char **argv) {

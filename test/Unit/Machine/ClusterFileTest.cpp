@@ -99,6 +99,11 @@ TEST(ClusterFileTest, ErrorsHavePlaceAndLaw) {
   EXPECT_THAT(
       errorOf(replaced("[[1e3, 0.1], [1e6, 1]]", "[[1e3, 1e-3], [1e4, 1]]")),
       HasSubstr("by bw_points"));
+  EXPECT_EQ(errorOf(replaced("memory_bw = 3e12",
+                             "memory_bw = 3e12\n"
+                             "memory_points = [[1e3, 1e-3], [1e4, 1]]")),
+            "m.toml: chip: by memory_points 1000.00 bytes take longer than "
+            "10000.00");
   EXPECT_THAT(errorOf("name = "), StartsWith("m.toml:1: "));
   EXPECT_THAT(errorOf("name = \"x\"\nlevel = 3\nchip = 1\n"),
               HasSubstr("expected a table"));

@@ -354,6 +354,26 @@ TEST(StepTimeTest, ProductsOfColumnsRunOnScalarUnits) {
             priceKernel(chip, 0, std::pow(4096.0, 3)).time);
 }
 
+/// 100 times as fast in a cache of 1e4 bytes, and behind 1e6 as memory_bw says.
+TEST(StepTimeTest, KernelsOfFewBytesAreInCaches) {
+  Chip chip = makeIslands().chip;
+  chip.memoryBandwidth = 1e9;
+  chip.memoryShare = {{1e4, 100}, {1e6, 1}};
+  EXPECT_EQ(priceKernel(chip, 1000).time, 10000);
+  EXPECT_EQ(priceKernel(chip, 10000).time, 100000);
+  EXPECT_EQ(priceKernel(chip, 100000).time, 10000000);
+  EXPECT_EQ(priceKernel(chip, 2000000).time, 2000000000);
+}
+
+TEST(StepTimeTest, ProductsOfGroupsReachTheirShare) {
+  Chip chip = makeIslands().chip;
+  chip.groupEfficiency = 0.5;
+  ProductShape single{8, 256, 256, 256}, groups = single;
+  groups.hasGroups = true;
+  EXPECT_NEAR(priceProduct(chip, "f32", groups, 0).time,
+              2 * priceProduct(chip, "f32", single, 0).time, 2);
+}
+
 TEST(StepTimeTest, KernelsStart) {
   Chip chip = makeIslands().chip;
   chip.kernel = 2e-6;
