@@ -39,7 +39,10 @@ import shoal
 package = Path(shoal.__file__).parent
 assert Path(sys.prefix) in package.parents, f"{package} is not in the environment"
 assert (package / "py.typed").exists() and (package / "_native.pyi").exists()
+assert shoal.Machine.read("dgx-h100").name == "dgx-h100"
 END
+shoal plan mixtral-8x7b --machine h800 --devices 64 --layout --expert-model-parallel-size 8 \
+  --pipeline-model-parallel-size 8 --use-distributed-optimizer
 cp "$SHOAL_ROOT/examples/moe_layer/moe_layer.mlir" .
 shoalc moe_layer.mlir -o moe_layer
 mpirun -n 4 ./moe_layer --random-inputs=1
