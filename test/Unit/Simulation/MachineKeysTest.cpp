@@ -107,8 +107,10 @@ memory = 80e9
 reserved = 1e9
 memory_bw = 3e12
 memory_eff = 0.8
+memory_points = [[1e3, 4.0], [1e6, 1.0]]
 flops = { bf16 = 9e14, f32 = 6e13 }
 gemm = { max = 0.8, half = [48, 40, 256], tile = [64, 32, 16] }
+groups = 0.7
 attention = 0.4
 elementwise = 1e12
 row = 1e-9
@@ -167,6 +169,8 @@ static Step makeStep() {
   Step step = {
       makeTask(1000, ProductWork{"bf16", {1, 100, 100, 100}}),
       makeTask(1000, ProductWork{"f32", {3, 1000, 1000, 1000}}),
+      makeTask(1000, ProductWork{"f32", {4, 500, 500, 500, true}}),
+      makeTask(500000, KernelWork{0, 0}),
       makeTask(1 << 30, KernelWork{0, 1000}),
       makeTask(8, KernelWork{1e9, 0}),
   };
