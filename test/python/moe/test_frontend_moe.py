@@ -121,6 +121,6 @@ def test_what_counts_is_counted_in_float32(tmp_path, dtype):
 
 def test_sizes_that_do_not_fit():
     x, wg, wi, wo = ARGS
-    message = r"expected x \[G, S, M\], .* got x \[4, 12, 6\], wg \[6, 7\], wi \[8, 6, 10\]"
+    message = r"expected x \[G, S, M\], .* got x \[4, 12, 6\], router \[6, 7\], wi \[8, 6, 10\]"
     with pytest.raises(shoal.TraceError, match=message):
         shoal.trace(layer, (x, wg[:, :7], wi, wo))

@@ -3,6 +3,7 @@
 """Forecasts of training jobs, of small models."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 import shoal
+from paths import PATHS
 from shoal_testing import ROOT
 from shoal.models import from_config
 from shoal.planning import Mapping, forecast_of, smallest_change
@@ -166,5 +168,7 @@ def test_errors_are_one_line(words, message, capsys):
 
 
 def test_it_is_a_command_of_the_package():
-    made = subprocess.run([sys.executable, "-m", "shoal", "plan", "--help"], capture_output=True, text=True, timeout=60)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)}
+    command = [sys.executable, "-m", "shoal", "plan", "--help"]
+    made = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert made.returncode == 0 and "--layout FLAGS" in made.stdout

@@ -38,7 +38,7 @@ struct Silu : DifferentiableOpInterface::ExternalModel<Silu, SiluOp> {
     bool isDouble = getElementTypeOrSelf(x.get()).isF64();
     Expr kept = x.apply<arith::MaximumFOp>(x.number(isDouble ? -708 : -88));
     Expr s = 1 / (1 + exp(-kept));
-    Value gradient = (g * s * (1 + x * (1 - s))).get();
+    Value gradient = (g * s * (1 + kept * (1 - s))).get();
     vjp.add(0, b.convert(gradient, op.getType().getElementType()));
     return success();
   }
