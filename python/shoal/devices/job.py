@@ -24,6 +24,7 @@ from shoal.devices.placement import Placement, Slices
 from shoal.devices.store import assemble
 from shoal.errors import ClosedError, RunError
 from shoal.executable.arguments import check_timeout
+from shoal.executable.launcher import make_sure_it_ends
 from shoal.executable.leaving import waiting
 from shoal.executable.library import Library
 from shoal.executable.program import Program
@@ -101,6 +102,7 @@ class Job(Devices):
             flush=True,
         )
         sys.stdout.flush()
+        make_sure_it_ends()
         self.comm.Abort(1)
 
     def gather(self, array: Array) -> np.ndarray:

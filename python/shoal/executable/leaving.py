@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shoal.executable.launch import is_in_job
+from shoal.executable.launcher import make_sure_it_ends
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -108,6 +109,7 @@ def _end_job(message: str) -> None:
     print(f"error: {message}", file=sys.stderr, flush=True)
     for member in list(_members):
         member.abort()
+    make_sure_it_ends()
     _running_mpi().COMM_WORLD.Abort(1)
 
 

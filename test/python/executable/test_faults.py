@@ -134,6 +134,19 @@ def test_mpirun_ends_where_it_would_hang(tmp_path, starter):
 
 
 @pytest.mark.alone
+@pytest.mark.parametrize("starter", ["mpirun", "starter"])
+def test_mpirun_ends_where_it_would_hang_without_a_program(tmp_path, starter):
+    """The same of ranks of Python, of which none has a program open."""
+    (tmp_path / starter).write_text('#!/bin/sh\n"$@" &\nsleep 8\n')
+    (tmp_path / starter).chmod(0o755)
+    code = "from shoal.executable.launcher import make_sure_it_ends; make_sure_it_ends()"
+    process = start(tmp_path / starter, sys.executable, "-c", code)
+    _, err = process.communicate(timeout=60)
+    assert not err, err
+    assert process.returncode == (-signal.SIGKILL if starter == "mpirun" else 0)
+
+
+@pytest.mark.alone
 def test_ranks_that_are_in_different_collectives():
     """One computes a shape of its own, which the others are not asked for."""
     code, _, err, seconds = job("shape", SHOAL_COLLECTIVE_TIMEOUT="2")
