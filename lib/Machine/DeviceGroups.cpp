@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Machine/DeviceGroups.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -29,6 +30,23 @@ GroupCounts shoal::countMembers(const Cluster &cluster,
     }
   }
   return counts;
+}
+
+std::vector<llvm::SmallVector<int64_t>>
+shoal::listGroups(llvm::ArrayRef<AxisSpan> axes,
+                  llvm::ArrayRef<int64_t> deviceIds) {
+  // Positions that differ along the axes of a group alone are one.
+  llvm::MapVector<int64_t, llvm::SmallVector<int64_t>> groups;
+  for (auto [position, device] : llvm::enumerate(deviceIds)) {
+    int64_t rest = position;
+    for (AxisSpan axis : axes)
+      rest -= position / axis.stride % axis.size * axis.stride;
+    groups[rest].push_back(device);
+  }
+  std::vector<llvm::SmallVector<int64_t>> lists;
+  for (auto &[rest, group] : groups)
+    lists.push_back(std::move(group));
+  return lists;
 }
 
 /// Of one group: members of a unit of each level, over those of one below.

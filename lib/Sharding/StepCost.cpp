@@ -99,18 +99,27 @@ double shoal::elementsOfStep(const ReshardProblem &problem, StepKind step,
   llvm_unreachable("all kinds are listed");
 }
 
+void shoal::visitSteps(const ReshardProblem &problem, const Sharding &source,
+                       llvm::ArrayRef<PlannedStep> plan,
+                       llvm::function_ref<void(const VisitedStep &)> visit) {
+  const Sharding *at = &source;
+  bool inTargetOrder = false;
+  for (const PlannedStep &step : plan) {
+    bool isReordered = step.inTargetOrder != inTargetOrder;
+    double elements = elementsOfStep(
+        {step.shapeOr(problem.shape), problem.mesh, problem.targetMesh},
+        step.step, *at, step.result, isReordered);
+    visit({step.step, *at, step.result, elements, isReordered});
+    at = &step.result;
+    inTargetOrder = step.inTargetOrder;
+  }
+}
+
 double shoal::elementsOfPlan(const ReshardProblem &problem,
                              const Sharding &source,
                              llvm::ArrayRef<PlannedStep> plan) {
   double elements = 0;
-  const Sharding *at = &source;
-  bool inTargetOrder = false;
-  for (const PlannedStep &step : plan) {
-    elements += elementsOfStep(
-        {step.shapeOr(problem.shape), problem.mesh, problem.targetMesh},
-        step.step, *at, step.result, step.inTargetOrder != inTargetOrder);
-    at = &step.result;
-    inTargetOrder = step.inTargetOrder;
-  }
+  visitSteps(problem, source, plan,
+             [&](const VisitedStep &step) { elements += step.elements; });
   return elements;
 }

@@ -29,6 +29,19 @@ double elementsOfStep(const ReshardProblem &problem, StepKind step,
                       const Sharding &before, const Sharding &after,
                       bool isReordered);
 
+/// Calls `visit` for each step of a plan with the shardings around it, the
+/// step's elements, and whether it goes from the source's device order to the
+/// target's.
+struct VisitedStep {
+  StepKind kind;
+  const Sharding &before, &after;
+  double elements;
+  bool isReordered;
+};
+void visitSteps(const ReshardProblem &problem, const Sharding &source,
+                llvm::ArrayRef<PlannedStep> plan,
+                llvm::function_ref<void(const VisitedStep &)> visit);
+
 double elementsOfPlan(const ReshardProblem &problem, const Sharding &source,
                       llvm::ArrayRef<PlannedStep> plan);
 

@@ -17,7 +17,6 @@
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Simulation/Step.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -31,22 +30,6 @@ static std::string typeOf(Value operand) {
 //===----------------------------------------------------------------------===//
 // Before it is lowered
 //===----------------------------------------------------------------------===//
-
-/// Positions of the mesh that differ in the digits of a group alone are one.
-static std::vector<SmallVector<int64_t>>
-groupsOf(ArrayRef<PositionDigit> digits, ArrayRef<int64_t> deviceIds) {
-  llvm::MapVector<int64_t, SmallVector<int64_t>> groups;
-  for (auto [position, device] : llvm::enumerate(deviceIds)) {
-    int64_t rest = position;
-    for (PositionDigit digit : digits)
-      rest -= position / digit.stride % digit.size * digit.stride;
-    groups[rest].push_back(device);
-  }
-  std::vector<SmallVector<int64_t>> lists;
-  for (auto &[rest, group] : groups)
-    lists.push_back(group);
-  return lists;
-}
 
 static CollectiveWork describe(const CollectiveCost &cost, int64_t number) {
   auto op = cast<spmd::CollectiveOpInterface>(cost.op);
@@ -63,7 +46,7 @@ static CollectiveWork describe(const CollectiveCost &cost, int64_t number) {
   for (PositionDigit digit : digits)
     work.axes.push_back({digit.size, digit.stride});
   if (!mesh.getDeviceIds().empty())
-    work.groups = groupsOf(digits, mesh.getDeviceIds());
+    work.groups = listGroups(work.axes, mesh.getDeviceIds());
   return work;
 }
 

@@ -34,6 +34,11 @@ using GroupCounts = llvm::SmallVector<int64_t, 4>;
 /// What is more than the cluster has counts at its last level.
 GroupCounts countMembers(const Cluster &cluster, llvm::ArrayRef<AxisSpan> axes);
 
+/// The devices of each group over these axes of a mesh whose position p is
+/// device deviceIds[p].
+std::vector<llvm::SmallVector<int64_t>>
+listGroups(llvm::ArrayRef<AxisSpan> axes, llvm::ArrayRef<int64_t> deviceIds);
+
 /// Of groups of devices that are in an order of their own; an error where
 /// groups differ, as then none stands for all.
 support::Result<GroupCounts>

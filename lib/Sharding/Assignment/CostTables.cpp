@@ -421,12 +421,13 @@ static bool canReshard(const Sharding &source, const Sharding &target) {
   });
 }
 
-CostTables::WholeReshard
-CostTables::withManualDims(unsigned value, LayoutId from, LayoutId to) const {
+Resharded CostTables::withManualDims(unsigned value, LayoutId from,
+                                     LayoutId to) const {
   const Problem::Value &type = problem.values[value];
   const Layout &source = layouts[from], &target = layouts[to];
   bool isReordered = source.deviceOrder != target.deviceOrder;
   return {withManualDim(type.shape, type.manualAxes, problem.mesh),
+          type.elementBytes,
           withManualDim(source.sharding, type.manualAxes),
           withManualDim(target.sharding, type.manualAxes),
           &meshes[source.deviceOrder],
@@ -437,27 +438,18 @@ double CostTables::reshardBytesOf(unsigned value, LayoutId from,
                                   LayoutId to) const {
   if (from == to)
     return 0;
-  int64_t elementBytes = problem.values[value].elementBytes;
-  WholeReshard whole = withManualDims(value, from, to);
+  const auto &[shape, elementBytes, source, target, mesh, targetMesh] =
+      withManualDims(value, from, to);
   if (!options.pricePlans)
-    return reshardBytes(whole.shape, elementBytes, whole.source, whole.target,
-                        problem.mesh, whole.targetMesh != nullptr);
-  return plannedBytes(whole.shape, elementBytes, whole.source, whole.target,
-                      *whole.mesh, whole.targetMesh);
-}
-
-double CostTables::timeOfReshard(unsigned value, LayoutId from,
-                                 LayoutId to) const {
-  WholeReshard whole = withManualDims(value, from, to);
-  return times->reshard({whole.shape, problem.values[value].elementBytes,
-                         whole.source, whole.target, whole.targetMesh},
-                        *whole.mesh);
+    return reshardBytes(shape, elementBytes, source, target, problem.mesh,
+                        targetMesh != nullptr);
+  return plannedBytes(shape, elementBytes, source, target, *mesh, targetMesh);
 }
 
 CostTables::SendingPrice CostTables::sendingPrice(unsigned value, LayoutId from,
                                                   LayoutId to) const {
   if (times)
-    return {timeOfReshard(value, from, to), 0};
+    return {times->reshard(withManualDims(value, from, to)), 0};
   double bytes = reshardBytesOf(value, from, to);
   return {bytes, bytes > 0 ? options.latencyBytes : 0}; // (R3)
 }
@@ -498,9 +490,8 @@ double CostTables::computeIfSent(unsigned value) const {
 //                                 factors; none where a factor has more shards
 //                                 than rows anywhere (rowsOfFactor) and no
 //                                 annotation asked for that
-//   (C2) with a constraint        all alike: its axes, then the labels';
-//   partial
-//                                 over its partial axes
+//   (C2) with a constraint        all alike: its axes, then the labels', and
+//                                 partial over its partial axes
 //   (C3) between a value and its  as (C2), but outside behind the manual axes:
 //        shards in a region       [{"x"}] inside -> [{"m", "x"}] outside, or
 //                                 partial over "m" there; none where the blocks

@@ -167,14 +167,8 @@ private:
                  Choice &choice) const;
   double priceExchange(const AssignmentProblem::Op &op,
                        const FactorSharding &choice) const;
-  /// A reshard of a value with a dimension for the manual axes around it.
-  struct WholeReshard {
-    llvm::SmallVector<int64_t> shape;
-    Sharding source, target;
-    const Mesh *mesh, *targetMesh;
-  };
-  WholeReshard withManualDims(unsigned value, LayoutId from, LayoutId to) const;
-  double timeOfReshard(unsigned value, LayoutId from, LayoutId to) const;
+  /// The reshard of a value with a dimension for the manual axes around it.
+  Resharded withManualDims(unsigned value, LayoutId from, LayoutId to) const;
   void addValueType(unsigned value, std::string &key) const;
   void findKinds();
 

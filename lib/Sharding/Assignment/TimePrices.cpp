@@ -3,7 +3,6 @@
 
 #include "TimePrices.h"
 #include "../StepCost.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
@@ -27,31 +26,15 @@ static llvm::SmallVector<AxisSpan> spansOf(const AxisList &axes,
   });
 }
 
-/// The devices of each group, in a mesh that lists its devices.
-static std::vector<llvm::SmallVector<int64_t>> listGroups(const AxisList &axes,
-                                                          const Mesh &mesh) {
-  AxisList rest;
-  for (AxisId axis = 0; axis < mesh.axes.size(); ++axis)
-    if (!llvm::is_contained(axes, axis))
-      rest.push_back(axis);
-  llvm::MapVector<int64_t, llvm::SmallVector<int64_t>> groups;
-  for (int64_t position = 0; position < mesh.numDevices(); ++position)
-    groups[mesh.indexOver(rest, mesh.coordinates(position))].push_back(
-        mesh.deviceAt(position));
-  std::vector<llvm::SmallVector<int64_t>> lists;
-  for (auto &[place, group] : groups)
-    lists.push_back(std::move(group));
-  return lists;
-}
-
 /// Where groups differ in how they lie, as if all members were as far apart as
 /// the cluster is wide.
 static GroupCounts countGroup(const Cluster &cluster, const AxisList &axes,
                               const Mesh &mesh) {
+  llvm::SmallVector<AxisSpan> spans = spansOf(axes, mesh);
   if (mesh.deviceIds.empty())
-    return countMembers(cluster, spansOf(axes, mesh));
+    return countMembers(cluster, spans);
   support::Result<GroupCounts> counts =
-      countListedMembers(cluster, listGroups(axes, mesh));
+      countListedMembers(cluster, listGroups(spans, mesh.deviceIds));
   if (counts)
     return *counts;
   GroupCounts apart(cluster.levels.size(), 1);
@@ -119,22 +102,17 @@ static AxisList listMoved(const Sharding &before, const Sharding &after,
   return moved;
 }
 
-double TimePrices::reshard(const Resharded &value, const Mesh &mesh) const {
+double TimePrices::reshard(const Resharded &value) const {
+  const auto &[shape, elementBytes, source, target, mesh, targetMesh] = value;
   double time = 0;
-  const Sharding *at = &value.source;
-  bool inTargetOrder = false;
-  for (const PlannedStep &step : planReshard(
-           value.shape, value.source, value.target, mesh, value.targetMesh)) {
-    bool isReordered =
-        step.inTargetOrder != std::exchange(inTargetOrder, step.inTargetOrder);
-    double bytes =
-        value.elementBytes *
-        elementsOfStep({step.shapeOr(value.shape), mesh, value.targetMesh},
-                       step.step, *at, step.result, isReordered);
-    if (std::optional<CollectiveKind> kind = kindOf(step.step))
-      time += priceGroup(*kind, listMoved(*at, step.result, mesh), mesh, bytes);
-    at = &step.result;
-  }
+  visitSteps({shape, *mesh, targetMesh}, source,
+             planReshard(shape, source, target, *mesh, targetMesh),
+             [&](const VisitedStep &step) {
+               if (std::optional<CollectiveKind> kind = kindOf(step.kind))
+                 time += priceGroup(*kind,
+                                    listMoved(step.before, step.after, *mesh),
+                                    *mesh, elementBytes * step.elements);
+             });
   return time;
 }
 

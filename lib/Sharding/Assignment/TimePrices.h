@@ -11,11 +11,12 @@ namespace shoal::assignment {
 
 /// A value that changes its sharding.
 struct Resharded {
-  llvm::ArrayRef<int64_t> shape;
+  llvm::SmallVector<int64_t> shape;
   int64_t elementBytes;
-  const Sharding &source, &target;
-  /// The mesh in the target's device order; null for the source's.
-  const Mesh *targetMesh = nullptr;
+  Sharding source, target;
+  /// In the source's device order, and in the target's; that is null where it
+  /// is the same.
+  const Mesh *mesh, *targetMesh = nullptr;
 };
 
 /// What things take on a cluster, in nanoseconds, each alone: the prices of
@@ -26,7 +27,7 @@ public:
   explicit TimePrices(const Cluster &cluster) : cluster(cluster) {}
 
   /// Of the steps of planReshard's plan.
-  double reshard(const Resharded &value, const Mesh &mesh) const;
+  double reshard(const Resharded &value) const;
 
   /// Of an op that multiplies and sums, split by `choice`; nothing of others.
   /// The product reads and writes `bytes`.

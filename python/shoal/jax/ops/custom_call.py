@@ -93,29 +93,8 @@ def _call(importer: Importer, op: ir.Operation, function: str) -> list[Value]:
     return lapack.call(importer, function, _config(op, function), operands, types)
 
 
-@imports(*_targets("getrf"), of_complex=OfComplex.BOTH)
-def lapack_lu(importer: Importer, op: ir.Operation) -> list[Value]:
-    return _call(importer, op, "getrf")
-
-
-@imports(*_targets("geqrf"), of_complex=OfComplex.BOTH)
-def lapack_reflectors(importer: Importer, op: ir.Operation) -> list[Value]:
-    return _call(importer, op, "geqrf")
-
-
-@imports(*_targets("orgqr"), of_complex=OfComplex.BOTH)
-def lapack_product_of_reflectors(importer: Importer, op: ir.Operation) -> list[Value]:
-    return _call(importer, op, "orgqr")
-
-
-@imports(*_targets("potrf"), of_complex=OfComplex.BOTH)
-def lapack_complex_cholesky(importer: Importer, op: ir.Operation) -> list[Value]:
-    return _call(importer, op, "potrf")
-
-
-@imports(*_targets("trsm"), of_complex=OfComplex.BOTH)
-def lapack_complex_triangular_solve(importer: Importer, op: ir.Operation) -> list[Value]:
-    return _call(importer, op, "trsm")
+for _function in ("getrf", "geqrf", "orgqr", "potrf", "trsm"):
+    imports(*_targets(_function), of_complex=OfComplex.BOTH)(partial(_call, function=_function))
 
 
 @imports(*_targets("syevd"), of_complex=OfComplex.BOTH)
