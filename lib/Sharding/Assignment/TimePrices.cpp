@@ -78,10 +78,10 @@ static std::optional<CollectiveKind> kindOf(StepKind step) {
   llvm_unreachable("all kinds are listed");
 }
 
-/// The axes whose place in a sharding is not the same in the other: those of
-/// the groups that send to each other.
-static AxisList listMoved(const Sharding &before, const Sharding &after,
-                          const Mesh &mesh) {
+/// The axes of the groups that send to each other: those whose place in a
+/// sharding is not the same in the other. Another order of the devices may send
+/// from any of them to any.
+static AxisList listMoved(const VisitedStep &step, const Mesh &mesh) {
   // A dimension, one more for addends, and the place in the list.
   auto placeIn = [](const Sharding &sharding, AxisId axis) {
     std::pair<int, int> place(-1, -1);
@@ -97,7 +97,8 @@ static AxisList listMoved(const Sharding &before, const Sharding &after,
   };
   AxisList moved;
   for (AxisId axis = 0; axis < mesh.axes.size(); ++axis)
-    if (placeIn(before, axis) != placeIn(after, axis))
+    if (step.isReordered ||
+        placeIn(step.before, axis) != placeIn(step.after, axis))
       moved.push_back(axis);
   return moved;
 }
@@ -109,9 +110,8 @@ double TimePrices::reshard(const Resharded &value) const {
              planReshard(shape, source, target, *mesh, targetMesh),
              [&](const VisitedStep &step) {
                if (std::optional<CollectiveKind> kind = kindOf(step.kind))
-                 time += priceGroup(*kind,
-                                    listMoved(step.before, step.after, *mesh),
-                                    *mesh, elementBytes * step.elements);
+                 time += priceGroup(*kind, listMoved(step, *mesh), *mesh,
+                                    elementBytes * step.elements);
              });
   return time;
 }

@@ -3,6 +3,7 @@
 // RUN: shoalc %t/program.mlir --emit=summary --machine=%t/two-nodes.toml | FileCheck %s --check-prefix=TIME
 // RUN: shoalc %t/program.mlir --emit=summary --machine=%t/one-node.toml | FileCheck %s --check-prefix=BYTES
 // RUN: shoal-run %t/program.mlir --devices=8 --random-inputs=1 --compare | FileCheck %s --check-prefix=RIGHT
+// RUN: shoalc %t/order.mlir --emit=summary --machine=%t/one-node.toml | FileCheck %s --check-prefix=ORDER
 // RUN: not shoalc %t/program.mlir --emit=summary --machine=%t/no.toml 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not shoalc %t/large.mlir --emit=summary --machine=%t/two-nodes.toml 2>&1 | FileCheck %s --check-prefix=LARGE
 
@@ -20,6 +21,11 @@
 // TIME: all_to_all {{ *}}{"d"} in groups of 4
 
 // RIGHT: ok
+
+// What goes to another order of the devices is sent, also where each device has
+// the same part of it there.
+// ORDER: collectives: 2, 49,344 bytes
+// ORDER: exchange {{ *}}{"x"} -> {"x"} in groups of 4: 49,152 bytes
 
 // NONE: program.mlir:{{.*}}: error: machine: cannot read {{.*}}no.toml
 // LARGE: large.mlir:{{.*}}: error: machine: "two nodes" has 8 devices, but mesh "mesh" 16
@@ -76,4 +82,13 @@ func.func @main(%a: tensor<64x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [
 shoal.mesh @mesh = <["n" = 4, "d" = 4]>
 func.func @main(%a: tensor<64x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"n", "d"}]>}) -> tensor<64x64xf32> {
   return %a : tensor<64x64xf32>
+}
+
+//--- order.mlir
+shoal.mesh @mesh = <["x" = 4]>
+shoal.mesh @swapped = <["x" = 4], device_ids = [1, 0, 3, 2]>
+func.func @main(%a: tensor<64x1024xf32> {shoal.sharding = #shoal.sharding<@swapped, [{"x"}, {}]>},
+                %b: tensor<64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}]>}) -> tensor<64x1024xf32> {
+  %p = shoal.einsum "ij,i->ij" %a, %b : (tensor<64x1024xf32>, tensor<64xf32>) -> tensor<64x1024xf32>
+  return %p : tensor<64x1024xf32>
 }
