@@ -31,15 +31,18 @@ class P:
     is a name or an Axis, a part of one. "?" alone or behind axes leaves it to
     the compiler to add more. A Dim says all that, and a priority. Dimensions
     without an entry are whole, behind a last `...` left to the compiler. `replicated` axes stay so
-    where dimensions are open.
+    where dimensions are open. Devices along `partial` axes hold addends of the value, which nobody has
+    summed yet, as with `unreduced` of JAX's PartitionSpec.
     """
 
-    def __init__(self, *dims: Any, replicated: Sequence[str | Axis] = ()):
+    def __init__(self, *dims: Any, replicated: Sequence[str | Axis] = (), partial: Sequence[str | Axis] = ()):
         self.dims = dims
         self.replicated = tuple(replicated)
+        self.partial = tuple(partial)
 
     def __repr__(self) -> str:
-        extra = [f"replicated={self.replicated}"] if self.replicated else []
+        lists = {"replicated": self.replicated, "partial": self.partial}
+        extra = [f"{name}={axes}" for name, axes in lists.items() if axes]
         return f"P({', '.join([*map(repr, self.dims), *extra])})"
 
 
@@ -71,7 +74,7 @@ def as_sharding(spec: Spec, shape: Sequence[int], mesh: Mesh | None, what: str) 
     spec = spec if isinstance(spec, P) else P(*_entries(spec, what))
     rest: Any = None
     if spec.dims and spec.dims[-1] is Ellipsis:
-        spec, rest = P(*spec.dims[:-1], replicated=spec.replicated), OPEN
+        spec, rest = P(*spec.dims[:-1], replicated=spec.replicated, partial=spec.partial), OPEN
     check(
         len(spec.dims) <= len(shape),
         f"{what}: {spec!r} has {len(spec.dims)} entries, {list(shape)} has {len(shape)} dimensions",
@@ -79,11 +82,12 @@ def as_sharding(spec: Spec, shape: Sequence[int], mesh: Mesh | None, what: str) 
     dims = [_dim(entry, what) for entry in spec.dims]
     dims += [_dim(rest, what)] * (len(shape) - len(dims))
     replicated = tuple(_axis(axis, what) for axis in spec.replicated)
-    used: list[Axis] = [axis for dim in dims for axis in dim.axes] + list(replicated)
+    partial = tuple(_axis(axis, what) for axis in spec.partial)
+    used: list[Axis] = [axis for dim in dims for axis in dim.axes] + [*replicated, *partial]
     for i, axis in enumerate(used):
         check(axis.name in mesh.axes, f'{what}: axis "{axis.name}" is not one of {mesh!r}')
         check(axis not in used[:i], f"{what}: axis {axis} is used twice in {spec!r}")
-    return Sharding(mesh.name, tuple(dims), replicated)
+    return Sharding(mesh.name, tuple(dims), replicated, partial)
 
 
 def _entries(spec: Any, what: str) -> Sequence[Any]:

@@ -118,21 +118,27 @@ class _Forecasts:
         found = {"quick_search": True, "max_replicated_bytes": -1, "warn_repeated_work": 0.0}
         self.options = {"target": "cuda", "cache": False, **found, **options}
         # Traced one after the other, as a thread traces one program; compiled two at a time.
-        programs = [layer_program(setting, kind, count) for kind in kinds for count in (2, 1)]
-        programs += [around_program(setting), optimizer_program(setting, kinds)]
-        made = _in_threads(programs, self._simulate)
-        *layers, self.around, self.optimizer = made
-        self.pairs, self.singles = layers[::2], layers[1::2]
+        pairs = [(layer_program(setting, kind, 2), objective) for kind in kinds for objective in ("", machine.path)]
+        ones = [layer_program(setting, kind, 1) for kind in kinds]
+        rest = [(around_program(setting), ""), (optimizer_program(setting, kinds), "")]
+        *made, self.around, self.optimizer = _in_threads([*pairs, *rest], self._simulate)
+        # Neither a plan by bytes nor one by seconds is always the faster one.
+        best = [made[at] if made[at].seconds <= made[at + 1].seconds else made[at + 1] for at in range(0, len(made), 2)]
+        objectives = ["" if pair is made[2 * at] else machine.path for at, pair in enumerate(best)]
+        self.pairs, self.singles = best, _in_threads(zip(ones, objectives), self._simulate)
 
-    def _simulate(self, program: Program) -> Forecast:
-        return simulate_text(program.text, self.machine, source=f"<{program.name}>", **self.options)
+    def _simulate(self, job: tuple[Program, str]) -> Forecast:
+        """objective: of the shardings, the machine's file for seconds, nothing for bytes."""
+        program, objective = job
+        options = {"machine": objective, **self.options}
+        return simulate_text(program.text, self.machine, source=f"<{program.name}>", **options)
 
     def plan(self, config: ModelConfig) -> Plan:
         costs = [
             layer_costs(pair, self.setting, kind, self.machine) + optimizer_costs(self.optimizer, f"layers.{kind.first}")
             for pair, kind in zip(self.pairs, self.kinds)
         ]
-        around = around_costs(self.around, self.setting) + optimizer_costs(self.optimizer, "around")
+        around = around_costs(self.around) + optimizer_costs(self.optimizer, "around")
         return _Composition(config, self.setting, self.machine, self.kinds, costs, around).plan(self._memory())
 
     def _memory(self) -> Memory:
@@ -247,20 +253,19 @@ class _Composition:
         sending: dict[tuple[str, str, str], bool] = {}
         for costs, kind in [*zip(self.costs, self.kinds), (self.around, None)]:
             share = kind.count / mapping.pp if kind else 1.0
-            for rows, times in ((costs.micro, mapping.micro_batches), (costs.sums, 1), (costs.update, 1)):
-                for row in rows:
-                    key = (_where(row, kind, rows is costs.update), row.kind, row.bound_text)
+            for name, times in (("micro", mapping.micro_batches), ("sums", 1), ("update", 1)):
+                for row in getattr(costs, name):
+                    part = {"sums": "sums of gradients", "update": "optimizer"}.get(name) or _where(row, kind)
+                    key = (part, row.kind, row.bound_text)
                     lines[key] = lines.get(key, 0.0) + row.seconds * share * times
                     sending[key] = row.is_collective
         made = [Line(*key, seconds, sending[key]) for key, seconds in lines.items()]
         return sorted(made, key=lambda line: -line.seconds)
 
 
-def _where(row: Row, kind: Kind | None, is_update: bool) -> str:
-    if is_update:
-        return "optimizer"
+def _where(row: Row, kind: Kind | None) -> str:
     part = row.layer.partition("/")[2] if row.layer.startswith("layers.") else row.layer
-    part = "gradients" if part.startswith("measured") else part or "between"
+    part = part or "between"
     return part if kind is None or part in ("experts", "dense") else f"{part} ({kind.name})"
 
 

@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs that a plan simulates: one layer of each kind forward and back, and what stands around layers.
 
-A whole model's program would say the same of each of its layers. Gradients are summed over devices at the end, and of a
-layer nothing else comes out, so that what two layers hold more than one is their parameters and what the
-backward pass finds saved.
+A whole model's program would say the same of each of its layers. Each device leaves the gradients of its own tokens, as
+micro-batches add theirs up, and the optimiser's program begins with the sums over devices. Of a layer nothing else comes
+out, so that what two layers hold more than one is their parameters and what the backward pass finds saved.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from shoal import optim
 from shoal.frontend import pytrees
-from shoal.frontend.annotations import constrain
+from shoal.frontend.annotations import P, constrain
 from shoal.frontend.autodiff import vjp
 from shoal.frontend.contraction import einsum
 from shoal.frontend.naming import named_scope
@@ -95,17 +95,49 @@ def split(tree: Tree, shardings: Tree, layout: Layout, axes: tuple[Any, ...]) ->
     return optim.split_over(axes, tree, layout.mesh, shardings)
 
 
-def _zero_shardings(setting: Setting, tree: Tree, shardings: Tree) -> Tree:
-    """Of a layer's parameters, or of those around: experts' over edp, all others' over dp."""
+# Of an experts layer, what there is of each expert.
+_OF_EXPERTS = frozenset(("wi", "wo", "wg", "bi", "bo", "bg"))
+
+
+def _by_copies(
+    setting: Setting, tree: Tree, shardings: Tree, change: Callable[[Tree, Tree, tuple[Any, ...]], Tree]
+) -> Tree:
+    """`change` of parameters, where they are whole and the axes along which there are copies of them: of experts' those
+    of edp, of all others' those of dp. tree: a layer's parameters, or of those around."""
     layout = setting.layout
     axes = {role: tuple(layout.axes(role)) if layout.mesh else () for role in ("dp", "edp")}
-    made = split(tree, shardings, layout, axes["dp"])
+    made = change(tree, shardings, axes["dp"])
     if isinstance(tree, dict) and "moe" in tree:
-        experts = {name: "edp" if name in ("wi", "wo", "wg", "bi", "bo", "bg") else "dp" for name in tree["moe"]}
         made["moe"] = {
-            name: split(node, shardings["moe"][name], layout, axes[experts[name]]) for name, node in tree["moe"].items()
+            name: change(node, shardings["moe"][name], axes["edp" if name in _OF_EXPERTS else "dp"])
+            for name, node in tree["moe"].items()
         }
     return made
+
+
+def _zero_shardings(setting: Setting, tree: Tree, shardings: Tree) -> Tree:
+    """In parts over the devices that have copies."""
+    return _by_copies(
+        setting, tree, shardings, lambda node, places, axes: split(node, places, setting.layout, axes)
+    )
+
+
+def _addends(setting: Setting, tree: Tree, shardings: Tree) -> Tree:
+    """Of gradients that each device with a copy has of its own tokens."""
+
+    def change(node: Tree, places: Tree, axes: tuple[Any, ...]) -> Tree:
+        leaves, treedef = pytrees.flatten(node)
+        flat = pytrees.flatten_shardings(places, node, "gradients")
+        dims = [place.dims if place is not None else (None,) * len(leaf.shape) for leaf, place in zip(leaves, flat)]
+        return pytrees.unflatten(treedef, [P(*each, partial=axes) for each in dims])
+
+    return _by_copies(setting, tree, shardings, change)
+
+
+def _left_in(setting: Setting, tree: Tree, whole: Tree, parts: Tree) -> Tree:
+    """Where a micro-batch leaves its gradients: they are summed over devices once in a step, but what is whole on no
+    device is summed into its parts at once."""
+    return parts if setting.mapping.zero == 3 or setting.layout.mesh is None else _addends(setting, tree, whole)
 
 
 @contextlib.contextmanager
@@ -144,6 +176,7 @@ def layer_program(setting: Setting, kind: Kind, count: int = 1) -> Program:
     config, layout, mapping = setting.config, setting.layout, setting.mapping
     params, whole, parts = layer_parts(setting, kind)
     stored = parts if mapping.zero == 3 else whole
+    left = _left_in(setting, params, whole, parts)
     layer = _applied(setting, kind)
 
     def step(layers: Tree, x: Value, dy: Value, cos: Value, sin: Value) -> Any:
@@ -157,7 +190,7 @@ def layer_program(setting: Setting, kind: Kind, count: int = 1) -> Program:
         with turned_by(cos, sin), _kernels(mapping):
             _, pull = vjp(forward, layers, x)
             grads, dx = pull(dy)
-        return dx, [_measured(grad, parts, mapping) for grad in grads]
+        return dx, [_measured(grad, left) for grad in grads]
 
     rows = layout.P("dp", "sp", None) if layout.mesh else None
     x = TensorSpec((layout.size("dp") * mapping.micro_batch, mapping.sequence, config.hidden_size), setting.element)
@@ -172,13 +205,22 @@ def _turned(config: ModelConfig) -> int:
     return config.latent.rope if config.latent is not None else config.head_dim
 
 
-def _measured(grads: Tree, parts: Tree, mapping: Mapping) -> list[Value]:
-    """A number of each gradient, made of the sum over devices: no gradient is held."""
+def _measured(grads: Tree, left: Tree) -> list[Value]:
+    """A number of each gradient as it is left: none is held. It is made of one row, so that it takes no time."""
     leaves, _ = pytrees.flatten(grads)
-    places = pytrees.flatten_shardings(parts, grads, "gradients")
-    with named_scope("measured"):
+    places = pytrees.flatten_shardings(left, grads, "gradients")
+    with named_scope("gradients"):
         placed = [leaf if place is None else constrain(leaf, place) for leaf, place in zip(leaves, places)]
-        return [sum_of(leaf.astype("float32")) for leaf in placed]
+    with named_scope("measured"):
+        return [sum_of(_row(leaf, place).astype("float32")) for leaf, place in zip(placed, places)]
+
+
+def _row(leaf: Value, place: Any) -> Value:
+    """Along a dimension that is whole on each device; all of it where there is none."""
+    for dim in range(leaf.ndim):
+        if place is None or dim >= len(place.dims) or not place.dims[dim]:
+            return leaf[(slice(None),) * dim + (slice(1),)]
+    return leaf
 
 
 def _around_shapes(config: ModelConfig) -> Tree:
@@ -193,6 +235,7 @@ def around_program(setting: Setting) -> Program:
     """The embedding, and the head with the loss, forward and back, for a micro-batch."""
     config, layout, mapping = setting.config, setting.layout, setting.mapping
     params, whole, parts = around_parts(setting)
+    left = _left_in(setting, params, whole, parts)
 
     def step(params: Tree, x: Value, tokens: Value) -> Any:
         def loss(params: Tree, x: Value) -> tuple[Value, Value]:
@@ -208,7 +251,7 @@ def around_program(setting: Setting) -> Program:
 
         (value, embedded), pull = vjp(loss, params, x)
         grads, dx = pull((value, embedded))
-        return dx, _measured(grads, parts, mapping)
+        return dx, _measured(grads, left)
 
     rows = layout.P("dp", "sp", None) if layout.mesh else None
     batch = layout.size("dp") * mapping.micro_batch
@@ -220,7 +263,7 @@ def around_program(setting: Setting) -> Program:
 
 
 def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
-    """AdamW of one layer of each kind, and of what is around, from gradients that are summed: new parameters."""
+    """AdamW of one layer of each kind, and of what is around, from the gradients that devices have: new parameters."""
     config, layout = setting.config, setting.layout
     shapes, places = parameters.shapes(config), parameters.shardings(config, layout)
     named = {f"layers.{kind.first}": shapes["layers"][kind.first] for kind in kinds} | {"around": _around_shapes(config)}
@@ -229,12 +272,14 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     masters = {name: specs(tree, WIDE) for name, tree in named.items()}
     parts = {name: _zero_shardings(setting, masters[name], whole[name]) for name in masters}
     kept = parts if setting.mapping.zero else whole
+    left = {name: _left_in(setting, masters[name], whole[name], parts[name]) for name in masters}
     optimizer = optim.adamw(1e-4)
     # Types alone: arrays of this size are not made.
     begin = trace_program(optimizer.init, (masters,), None, name="init")
     state = pytrees.unflatten(begin.out_tree, list(begin.outputs.values()))
 
     def step(masters: Tree, grads: Tree, state: Tree) -> Any:
+        grads = {name: _summed(name, tree, kept[name]) for name, tree in grads.items()}
         updates, new = optimizer.update(grads, state, masters)
         masters = optim.apply_updates(masters, updates)
         narrow = {}
@@ -248,5 +293,15 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     like = optim.shardings_like(state, masters, kept)
     results = (parts if setting.mapping.zero == 3 else whole, kept, like)
     return trace_program(
-        step, (masters, masters, state), layout.mesh, in_shardings=(kept, kept, like), out_shardings=results, name="optimizer"
+        step, (masters, masters, state), layout.mesh, in_shardings=(kept, left, like), out_shardings=results, name="optimizer"
     )
+
+
+def _summed(name: str, grads: Tree, kept: Tree) -> Tree:
+    """Over devices, where the optimiser's state of them is."""
+    leaves, treedef = pytrees.flatten(grads)
+    places = pytrees.flatten_shardings(kept, grads, "gradients")
+    with named_scope(name):
+        return pytrees.unflatten(
+            treedef, [leaf if place is None else constrain(leaf, place) for leaf, place in zip(leaves, places)]
+        )

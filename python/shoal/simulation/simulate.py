@@ -67,7 +67,7 @@ def _text_of(program: Any) -> tuple[str, str]:
     raise TraceTypeError(f"simulate: expected a function, a program or its text, got {type(program).__name__}")
 
 
-def simulate_text(text: str, machine: Machine, *, source: str = "<program>", **options: Any) -> Forecast:
+def simulate_text(text: str, machine: Machine, /, *, source: str = "<program>", **options: Any) -> Forecast:
     """`simulate` of a text in Shoal MLIR."""
     chosen = CompileOptions(**options).to_native()
     chosen.machine_path = machine.path

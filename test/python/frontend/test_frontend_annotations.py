@@ -49,6 +49,8 @@ def test_annotations_are_the_identity_on_any_devices(tmp_path):
         (P(Axis("expert", 1, 2), Axis("expert", 2, 2)), '[{"expert":(1)2}, {"expert":(2)2}]'),
         (P(Dim((Axis("data"),), True, 3)), '[{"data", ?}p3, {}]'),
         (P("?", replicated=["expert"]), '[{?}, {}], replicated = {"expert"}'),
+        (P(None, "data", partial=["expert"]), '[{}, {"data"}], partial = {"expert"}'),
+        (P("?", ..., partial=[Axis("data")]), '[{?}, {?}], partial = {"data"}'),
         (Sharding("mesh", (Dim(), Dim((Axis("data"),)))), '[{}, {"data"}]'),
     ],
 )

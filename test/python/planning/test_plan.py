@@ -70,6 +70,29 @@ def test_recomputation_trades_time_for_memory(plan):
     assert again.flops < plan.flops
 
 
+def test_sums_are_of_a_step_and_not_of_a_micro_batch(plan):
+    """Nor are tokens moved to save them: each micro-batch leaves addends."""
+    assert plan.parts["sums of gradients"] > 0
+    places = {line.where for line in plan.lines if line.is_collective}
+    assert "sums of gradients" in places and not any(place.startswith(("gradients", "measured")) for place in places)
+    sums = {line.what for line in plan.lines if line.where == "sums of gradients"}
+    assert all(what.startswith(("reduce_scatter", "all_reduce")) for what in sums)
+    longer = plan_of(global_batch=64)
+    assert longer.parts["sums of gradients"] == plan.parts["sums of gradients"]
+
+
+def test_folded_experts_stay_in_a_node():
+    """arXiv 2504.14960: experts over the devices of tp and dp are faster than of dp alone. A plan that saved sums would
+    move tokens over nodes."""
+    wide = from_config("mixtral-8x7b", **{**SIZES, "hidden_size": 2048, "intermediate_size": 4096}).config
+    fields = dict(devices=32, tp=2, pp=2, sequence=2048, global_batch=64)
+    apart = forecast_of(wide, MACHINE, Mapping(**fields, ep=4))
+    folded = forecast_of(wide, MACHINE, Mapping(**fields, ep=8, etp=1))
+    assert folded.seconds < apart.seconds
+    crossing = [line for line in folded.lines if line.is_collective and line.where == "experts" and "rails" in line.bound]
+    assert not crossing
+
+
 def test_interleaving_waits_less(plan):
     assert plan_of(stages=2).parts["pipeline's waiting"] < plan.parts["pipeline's waiting"]
 
