@@ -5,6 +5,12 @@
 Letters: n tokens and T = n k choices of a device; the p = e t devices of a group, of which each has
 X = E / e experts and 1 / t of their hidden units; R rows that it gets at most, p T or fewer by
 `moe_expert_rank_capacity_factor`; O devices along all other axes of tokens.
+
+The t devices that share an expert need each other's rows. Where R is chosen, rows go to one of them, which
+has the sender's place there, and lie in parts over the t: products of hidden units gather them, and products
+back scatter their sums, as Megatron-Core's AlltoAll dispatcher does (arXiv 2504.14960, section 3.3). A row
+crosses slow links once. Where R is for the most that could come, buffers are mostly empty, and to gather them
+would send what is not there: rows go to all t, and the terms that these make are added at home.
 """
 
 from __future__ import annotations
@@ -47,22 +53,28 @@ class Places:
     tokens: int  # n
     k: int
     experts: int
-    factor: float | None = None  # of the mean of rows that a device gets, t T
+    factor: float | None = None  # of the mean of rows that a device gets
+
+    @property
+    def gathers(self) -> bool:
+        """Whether rows lie in parts over the devices that share an expert."""
+        return self.factor is not None and self.shared > 1
 
     @property
     def group(self) -> tuple[str, ...]:
-        return self.layout.axes("ep", "etp")
+        """The axes over which rows travel."""
+        return self.layout.axes("ep") if self.gathers else self.layout.axes("ep", "etp")
 
     @property
     def others(self) -> tuple[str, ...]:
         """The axes of tokens along which each has experts of its own."""
         listed = dict.fromkeys(self.layout.axes("tokens", "edp"))
-        return tuple(axis for axis in listed if axis not in self.group)
+        return tuple(axis for axis in listed if axis not in self.layout.axes("ep", "etp"))
 
     @property
     def all(self) -> tuple[str, ...]:
         """Those of tokens first: they lie there already."""
-        return tuple(dict.fromkeys((*self.layout.axes("tokens"), *self.others, *self.group)))
+        return tuple(dict.fromkeys((*self.layout.axes("tokens"), *self.others, *self.layout.axes("ep", "etp"))))
 
     @property
     def devices(self) -> int:
@@ -73,8 +85,13 @@ class Places:
         return self.layout.size("ep")
 
     @property
-    def copies(self) -> int:  # t
+    def shared(self) -> int:  # t
         return self.layout.size("etp")
+
+    @property
+    def copies(self) -> int:
+        """How many devices a row goes to."""
+        return 1 if self.gathers else self.shared
 
     @property
     def local(self) -> int:  # X
@@ -94,9 +111,11 @@ class Places:
         return P(self.all, *[None] * (rank - 1))
 
     def by_expert(self, rank: int) -> P:
-        """[O, e, t, ...]."""
-        return P(self.others or None, self.layout.axes("ep") or None, self.layout.axes("etp") or None,
-                 *[None] * (rank - 3))  # fmt: skip
+        """[O, e, t, ...], and [O, e, t, t, ...] of hidden units of gathered rows, which the second t splits."""
+        entries: list[Any] = [self.others or None, self.layout.axes("ep") or None, self.layout.axes("etp") or None]
+        if rank == 6:
+            entries.insert(2, None)
+        return P(*entries, *[None] * (rank - len(entries)))
 
 
 class Slices(NamedTuple):
@@ -132,7 +151,7 @@ def _warn_of_room(places: Places, config: MoeConfig, tokens: Value) -> None:
     """Of buffers for rows that would come if all tokens chose one device's experts, where they are large: no value
     drops nothing, so who runs out of memory has to choose one."""
     mean = places.copies * places.choices
-    units = config.moe_ffn_hidden_size // places.copies * (2 if config.gated_linear_unit else 1)
+    units = config.moe_ffn_hidden_size // places.shared * (2 if config.gated_linear_unit else 1)
     size = tokens.dtype.itemsize * (2 * tokens.shape[2] + units)
     if places.factor is not None or places.room <= mean or places.room * size < _LARGE:
         return
@@ -199,7 +218,8 @@ def _slices(places: Places, counts: Value) -> tuple[Slices, Slices]:
 
 
 def _send(places: Places, tokens: Value, expert: Value, weights: Value | None) -> tuple[Value, ...]:
-    """rows [O, e, t, R, M], order [W, T], lists [W, 6, p X], begins and ends [O, e, t, X]."""
+    """rows [O, e, t, R, M], order [W, T], lists [W, 6, p X] or, where rows are gathered, [W, 6, e X], begins and ends
+    [O, e, t, X]."""
     total, size, copies, model = places.choices, places.local, places.copies, tokens.shape[2]
 
     def on_device(tokens: Value, expert: Value, *weights: Value) -> tuple[Value, ...]:
@@ -230,8 +250,9 @@ class Exchanged:
     """Rows [O, e, t, R, M], on each device those of its experts: begins and ends [O, e, t, X].
 
     The t devices of an expert have the same rows, and each the products with its hidden units; what
-    they make are terms of a sum, which are added where the rows came from.
-    order [W, T]: which choice each row was; lists [W, 6, p X]: what was sent and what came.
+    they make are terms of a sum, which are added where the rows came from. Where rows are gathered each has
+    its own, hidden units are [O, e, t, t, R, H / t], of rows of the first t, and sums are whole.
+    order [W, T]: which choice each row was; lists: what was sent and what came, as `_send` makes them.
     """
 
     order: Value
@@ -242,7 +263,8 @@ class Exchanged:
 
     def kept(self) -> Value:
         """[E] float32: rows of each expert that there was room for."""
-        of_part = sum(self.ends - self.begins, 0)[:, 0]
+        of_device = sum(self.ends - self.begins, 0)
+        of_part = sum(of_device, 1) if self.spread.places.gathers else of_device[:, 0]
         return of_part.reshape(-1)[: self.spread.places.experts].astype("float32")
 
     def for_any(self, rows: Value) -> Value:
@@ -251,7 +273,8 @@ class Exchanged:
         check(
             copies == 1,
             f'moe: an expert of your own, whose hidden units lie over {copies} devices of "etp", with'
-            ' moe_token_dispatcher_type="alltoall" and no capacity; "allgather" takes it',
+            ' moe_token_dispatcher_type="alltoall" and no capacity; "allgather" takes it, and so does'
+            " moe_expert_rank_capacity_factor",
         )
         return rows
 
@@ -264,29 +287,32 @@ class Exchanged:
             return made
         vectors = as_value(bias)
         column = vectors.reshape(vectors.shape[0], 1, vectors.shape[1])
-        one = ones((*rows.shape[:4], 1), made.dtype)
+        places = self.spread.places
+        one = ones((*made.shape[:3], places.room, 1), made.dtype)
         if widens:
             return made + self._widened(one, column)
-        # In one of the terms.
-        one = where(iota(one.shape, 2) == 0, one, 0.0)
+        if places.copies > 1:  # in one of the terms
+            one = where(iota(one.shape, 2) == 0, one, 0.0)
         return made + self._product("OETRM,EXMH,OETX->OETRH", one, self._cut(column, None))
 
     def _widened(self, rows: Value, weights: Value) -> Value:
         """By [E, M, H], whose H lies in t parts."""
-        return self._product("OETRM,EXMTH,OETX->OETRH", rows, self._cut(weights, 2))
+        spec = "OESRM,EXMTH,OESX->OESTRH" if self.spread.places.gathers else "OETRM,EXMTH,OETX->OETRH"
+        return self._product(spec, rows, self._cut(weights, 2))
 
     def _summed(self, rows: Value, weights: Value) -> Value:
-        """By [E, H, M], whose H lies in t parts; each part's sum."""
-        return self._product("OETRH,EXTHM,OETX->OETRM", rows, self._cut(weights, 1))
+        """By [E, H, M], whose H lies in t parts; each part's sum, or the whole one."""
+        spec = "OESTRH,EXTHM,OESX->OESRM" if self.spread.places.gathers else "OETRH,EXTHM,OETX->OETRM"
+        return self._product(spec, rows, self._cut(weights, 1))
 
     def _product(self, spec: str, rows: Value, weights: Value) -> Value:
         made = ragged_einsum(spec, "R", rows, weights, self.begins, self.ends)
-        return constrain(made, self.spread.places.by_expert(5))
+        return constrain(made, self.spread.places.by_expert(made.ndim))
 
     def _cut(self, weights: Value, dim: int | None) -> Value:
         """[E, ...] as [e, X, ...], and dimension `dim` as [t, ...] in its place."""
         places = self.spread.places
-        parts = {0: places.parts} | ({dim: places.copies} if dim else {})
+        parts = {0: places.parts} | ({dim: places.shared} if dim else {})
         shape: list[int] = []
         entries: list[Any] = []
         missing = []

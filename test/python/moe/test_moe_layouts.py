@@ -155,6 +155,16 @@ LAYOUTS = {
         Layout.folded({"dp": 4}, {"etp": 2, "ep": 2}),
         {**RAGGED, "num_experts": 3, "moe_ffn_hidden_size": 7, "is_postscore": False},
     ),
+    "gathered, EDP, ETP": (
+        Layout.folded({"tp": 2, "dp": 4}, {"etp": 2, "ep": 2, "edp": 2}), {**RAGGED, "moe_expert_rank_capacity_factor": 2.0}
+    ),
+    "gathered, sixteen devices": (
+        Layout.folded({"tp": 4, "dp": 4}, {"etp": 4, "ep": 4}), {**RAGGED, "moe_expert_rank_capacity_factor": 4.0}
+    ),
+    "gathered, uneven experts and hidden units": (
+        Layout.folded({"dp": 4}, {"etp": 2, "ep": 2}),
+        {**RAGGED, "num_experts": 3, "moe_ffn_hidden_size": 7, "is_postscore": False, "moe_expert_rank_capacity_factor": 2.0},
+    ),
     "ragged, uneven tokens": (Layout.folded({"dp": 3}, {"ep": 3}), RAGGED),
     "ragged, r = 2": (Layout.tutel(2, 4, 2), {"num_experts": 2, **RAGGED}),
     "r = 0": (Layout.tutel(2, 4, 0), {"num_experts": 2, **DROPS}),
@@ -420,9 +430,10 @@ RANKS = {
 
 
 def first_rows(experts, layout, room):
-    """Which choices [W, n, k] find room: of a group's, by the device of their expert, then it, then the sender."""
+    """Which choices [W, n, k] find room: of a group's, by the device of their expert, then it, then the sender. Of the
+    devices that share an expert each has room for what comes from its own senders."""
     kept, e = np.zeros(experts.shape, bool), layout.size("ep")
-    for group in layout.groups("ep", "etp"):
+    for group in layout.groups("ep"):
         for part in range(e):
             mine = [x for x in range(8) if x // -(-8 // e) == part]
             rows = [(w, t, j) for x in mine for w in group for t, j in np.argwhere(experts[w] == x)]
@@ -450,7 +461,7 @@ def test_a_devices_room(tmp_path, name):
     rng, count = np.random.default_rng(2), layout.mesh.size
     x, params = rng.standard_normal((count, tokens, model)).astype(np.float32), init_params(config, model)
     experts = np.argsort(-(x @ params["router"]), -1, kind="stable")[..., :2]
-    kept = first_rows(experts, layout, math.ceil(0.75 * tokens * 2 * layout.size("etp")))
+    kept = first_rows(experts, layout, math.ceil(0.75 * tokens * 2))
     assert 0.5 * kept.size < kept.sum() < kept.size
 
     def step(layer, x, params):
@@ -527,3 +538,33 @@ def test_ragged_rows_and_experts_in_parts():
 
     with pytest.raises(shoal.TraceError, match='over 2 devices of "etp".*"allgather" takes it'):
         shoal.trace(layer, (np.ones((4, 4, 6), np.float32), init_params(config, 6)), layout.mesh)
+
+
+def test_rows_with_room_cross_the_slow_links_once():
+    """The devices that share an expert gather them from each other; as many bytes as where each gets its own copy."""
+    layout = Layout.folded({"tp": 2, "dp": 4}, {"etp": 2, "ep": 4})
+    config = MoeConfig(8, 32, **RAGGED, moe_expert_rank_capacity_factor=1.0)
+    x = shoal.TensorSpec((8, 32, 16), "float32", layout.P("outside"))
+    params = {name: shoal.TensorSpec(shape, "float32") for name, shape in param_shapes(config, 16).items()}
+    text = shoal.trace(lambda x, p: moe(x, p, config, layout).y, (x, params), layout.mesh)
+    sent, kinds = statistics(text)
+    rows = 8 * 32 * 2 // 8 * 16 * 4  # bytes of the choices of a device
+    assert kinds["ragged_all_to_all"] == 2 and sent["ragged_all_to_all"] == 2 * rows * 3 / 4
+    numbers = 4 * (3 * 8 + 2 * 2)  # rows of each expert of all senders, and where those of two experts begin and end
+    assert sent["all_gather"] - numbers == sent["reduce_scatter"] == rows
+
+
+def test_an_expert_of_ones_own_has_rows_with_room(tmp_path):
+    layout = Layout.folded({"dp": 4}, {"ep": 2, "etp": 2})
+    config = MoeConfig(4, 8, **RAGGED, moe_expert_rank_capacity_factor=2.0)
+
+    def expert(linear, rows, params, config):
+        return rows + linear(shoal.gelu(linear(rows, params["wi"])), params["wo"])
+
+    def layer(layout, x, params):
+        return moe(x, params, config, layout, expert=expert).y
+
+    x, params = np.random.default_rng(2).standard_normal((4, 8, 6)).astype(np.float32), init_params(config, 6)
+    one = evaluate(tmp_path, lambda *args: layer(Layout(), *args), x, params)
+    many = evaluate(tmp_path, lambda *args: layer(layout, *args), x, params, mesh=layout.mesh, devices=4)
+    assert_same("y", many, one, np.float32, 1e-5)
