@@ -46,15 +46,19 @@ UNIT_TESTS = ("test/Unit/", "test/Runtime/", "test/emulation/Unit/")
 THROUGH_ALL = ("Docs", "Execution", "Fuzz", "Layouts", "Tools")
 # Python tests for every change of C++: each op, way to run a program and kind of sharding, ...
 COMPILER = f"{TESTS}/compiler"
-# ... and one of each way into the compiler: text, shoal.compile, JAX, a library.
+# ... and one of each way into the compiler: text, shoal.compile, JAX, a library, a plan.
 WAYS_IN = (
     f"{TESTS}/executable/test_executable.py",
     f"{TESTS}/frontend/test_frontend_compile.py",
     f"{TESTS}/jax/test_jax_conformance.py",
     f"{TESTS}/moe/test_frontend_moe.py",
+    f"{TESTS}/planning/test_plan.py",
 )
-# Folders of test/python about a part of C++, beside compiler/.
+# Folders and files of test/python about a part of C++, beside compiler/.
 ABOUT = {
+    "LinearAlgebra": ("jax/test_jax_lapack.py",),
+    "Machine": ("planning", "simulation"),
+    "Simulation": ("planning", "simulation"),
     "Runtime": ("executable", "devices"),
     "Target": ("executable",),
     "Compiler": ("executable",),
@@ -150,8 +154,8 @@ def select_cpp(path: str, selection: Selection) -> bool:
     selection.lit |= {f"test/{name}" for name in (*parts_behind(part), *THROUGH_ALL) if has_lit(f"test/{name}")}
     selection.python |= {*tests_below(COMPILER), *WAYS_IN}
     for about in parts_with(part):
-        for folder in ABOUT.get(about, ()):
-            selection.python |= set(tests_below(f"{TESTS}/{folder}"))
+        for name in ABOUT.get(about, ()):
+            selection.python |= set(tests_of(f"{TESTS}/{name}"))
     return True
 
 
@@ -160,6 +164,11 @@ def select_cpp(path: str, selection: Selection) -> bool:
 
 def tests_below(folder: str) -> list[str]:
     return [path for path in folders().get(folder, ()) if re.search(r"/test_\w+\.py$", path)]
+
+
+def tests_of(path: str) -> list[str]:
+    """A file of tests, or those below a folder."""
+    return [path] if path.endswith(".py") and (ROOT / path).exists() else tests_below(path)
 
 
 @functools.cache

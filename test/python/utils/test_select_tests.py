@@ -90,7 +90,7 @@ def test_each_part_of_cpp_reaches_what_exists(script):
         assert script.select_cpp(f"{folder}/File.h", selection)
         assert script.part_of(f"{folder}/File.h") == part
         assert all(script.has_lit(folder) for folder in selection.lit) and selection.ctest
-    assert all(script.tests_below(f"{T}/{name}") for names in script.ABOUT.values() for name in names)
+    assert all(script.tests_of(f"{T}/{name}") for names in script.ABOUT.values() for name in names)
     assert set(script.WAYS_IN) <= script.files()
     assert all(f"test/{name}" in script.folders() for name in script.THROUGH_ALL)
     # A folder of tests that mirrors no part is one whose programs go through all of them.
