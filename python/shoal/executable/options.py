@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,7 @@ class CompileOptions:
       which shardings are chosen; 0 for the target's, with its latency of a
       collective (default: 0).
     machine: shardings are chosen by the seconds of a step on the cluster of this machine
-      file; empty for bytes, by the target's own balance.
+      file, or of a `shoal.Machine`; empty for bytes, by the target's own balance.
     repeat_margin: how many times work counts that devices repeat although
       annotations split an operand of it over them; 1 for once, like any other
       (default: 100).
@@ -85,7 +86,7 @@ class CompileOptions:
     dense_one_hots: bool = False
     one_hot_gain: float | None = None
     flops_per_byte: float = 0
-    machine: str = ""
+    machine: str | os.PathLike[str] = ""
     repeat_margin: float | None = None
     quick_search: bool = False
     warn_repeated_work: float | None = None
@@ -106,6 +107,7 @@ class CompileOptions:
         if self.target not in ("cpu", "cuda"):
             raise InputError(f'target: expected "cpu" or "cuda" but got {self.target!r}')
         object.__setattr__(self, "memory_limit", str(self.memory_limit))
+        object.__setattr__(self, "machine", os.fspath(self.machine))
         if self.opt_level not in (None, 0, 1, 2, 3):
             raise InputError(f"opt_level: expected 0 to 3 but got {self.opt_level!r}")
         if isinstance(self.check_finite, bool):

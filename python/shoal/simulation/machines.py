@@ -129,6 +129,9 @@ class Machine:
         path.write_text(self._text, encoding="utf-8")
         return str(path)
 
+    def __fspath__(self) -> str:
+        return self.path
+
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Machine) and self._cluster.to_text() == other._cluster.to_text()
 

@@ -9,6 +9,7 @@ import pytest
 
 import shoal
 from shoal.simulation.machines import shipped
+from shoal.simulation.simulate import simulate_text
 
 MESH = shoal.Mesh(d=4)
 ROOT = Path(shoal.__file__).resolve().parents[2]
@@ -88,6 +89,17 @@ def test_a_machine_tells_of_itself():
     assert machine.memory == 189e9
     within, across = machine.price("all_gather", [(8, 1)], 10**9), machine.price("all_gather", [(8, 72)], 10**9)
     assert 0 < within < across
+
+
+def test_shardings_are_chosen_for_a_machine():
+    """A plan for a network that is a thousand times as slow uses it less."""
+    text = (ROOT / "machines/dgx-h100.toml").read_text().replace("size = 8", "size = 4")
+    slow = shoal.Machine(text.replace("bw = 50.0e9", "bw = 5.0e7"), "slow.toml")
+    a, b = (shoal.TensorSpec((64, 64), "float32", spec) for spec in (shoal.P(None, ("n", "d")), shoal.P("d")))
+    program = shoal.trace(lambda a, b: shoal.matmul(shoal.matmul(a, b), a), (a, b), shoal.Mesh(n=2, d=4))
+    by_bytes, by_time = simulate_text(program, slow), simulate_text(program, slow, machine=slow)
+    assert by_time.seconds < by_bytes.seconds
+    assert simulate_text(program, slow, machine=slow.path) == by_time
 
 
 def test_all_shipped_machines_are_read():
