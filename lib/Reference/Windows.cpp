@@ -134,6 +134,8 @@ private:
   /// Adds to the sums of all features at one place of the result, whose terms
   /// come in the order of the window's places.
   void addWindow(ArrayRef<int64_t> index, std::vector<T> &sums) const {
+    if (weights.empty())
+      return;
     SmallVector<int64_t, 3> window;
     for (unsigned d : dims.result.spatial)
       window.push_back(index[d]);

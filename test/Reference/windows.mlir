@@ -10,7 +10,7 @@ func.func @main() -> (
     tensor<1x1x2xf32> {shoal.name = "by_batch"}, tensor<1x1x1xbf16> {shoal.name = "rounds_once"},
     tensor<1x1x1xi8> {shoal.name = "wraps"}, tensor<2x2xf32> {shoal.name = "sum"},
     tensor<3xf32> {shoal.name = "init_once"}, tensor<3xf32> {shoal.name = "max"},
-    tensor<2xi32> {shoal.name = "min_with_holes"}, tensor<5xf32> {shoal.name = "first"},
+    tensor<1x3x2xf32> {shoal.name = "no_channels"}, tensor<2xi32> {shoal.name = "min_with_holes"}, tensor<5xf32> {shoal.name = "first"},
     tensor<5xf32> {shoal.name = "last"}, tensor<5xf32> {shoal.name = "smallest"},
     tensor<3xf32> {shoal.name = "not_a_number"}, tensor<2xf32> {shoal.name = "padding"}) {
   %x = arith.constant dense<[[[1.0], [2.0], [3.0], [4.0], [5.0]]]> : tensor<1x5x1xf32>
@@ -68,6 +68,12 @@ func.func @main() -> (
   %max = shoal.reduce_window max %line, %lowest window = [2] strides = [2] low = [1] high = [2] : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
   %ints = arith.constant dense<[5, 3]> : tensor<2xi32>
   %seven = arith.constant dense<7> : tensor<i32>
+  // A sum of no terms, in two groups of features that have none.
+  // CHECK{LITERAL}: no_channels: tensor<1x3x2xf32> = [[[0, 0], [0, 0], [0, 0]]]
+  %empty = arith.constant dense<> : tensor<1x3x0xf32>
+  %no_kernel = arith.constant dense<> : tensor<1x0x2xf32>
+  %no_channels = shoal.convolution "b0f,0io->b0f" %empty, %no_kernel {feature_group_count = 2 : i64} : tensor<1x3x0xf32>, tensor<1x0x2xf32> -> tensor<1x3x2xf32>
+
   // Over 5 . . 3: the windows hold 5 . and . 3.
   // CHECK: min_with_holes: tensor<2xi32> = [5, 3]
   %min_with_holes = shoal.reduce_window min %ints, %seven window = [2] strides = [2] base_dilation = [3] : tensor<2xi32>, tensor<i32> -> tensor<2xi32>
@@ -91,10 +97,10 @@ func.func @main() -> (
   // CHECK: padding: tensor<2xf32> = [0, 20]
   %padding = shoal.select_and_scatter max %low, %source, %zero window = [2] low = [1] : tensor<2xf32>, tensor<2xf32>, tensor<f32> -> tensor<2xf32>
   return %valid, %same, %strided, %cut, %transposed, %dilated, %reversed, %by_feature, %by_batch,
-    %rounds_once, %wraps, %sum, %init_once, %max, %min_with_holes, %first, %last, %smallest,
+    %rounds_once, %wraps, %sum, %init_once, %max, %no_channels, %min_with_holes, %first, %last, %smallest,
     %not_a_number, %padding
     : tensor<1x3x1xf32>, tensor<1x5x1xf32>, tensor<1x3x1xf32>, tensor<1x3x1xf32>, tensor<1x7x1xf32>,
       tensor<1x3x1xf32>, tensor<1x3x1xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>, tensor<1x1x1xbf16>,
-      tensor<1x1x1xi8>, tensor<2x2xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2xi32>, tensor<5xf32>,
+      tensor<1x1x1xi8>, tensor<2x2xf32>, tensor<3xf32>, tensor<3xf32>, tensor<1x3x2xf32>, tensor<2xi32>, tensor<5xf32>,
       tensor<5xf32>, tensor<5xf32>, tensor<3xf32>, tensor<2xf32>
 }
