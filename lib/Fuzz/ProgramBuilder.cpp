@@ -69,11 +69,17 @@ void ProgramBuilder::addLargeSizes() {
 // Types
 //===----------------------------------------------------------------------===//
 
-bool ProgramBuilder::fits(ArrayRef<int64_t> shape) const {
-  int64_t elements = 1;
+/// Of a shape that may be far too large; exact where it is not.
+static double countElements(ArrayRef<int64_t> shape) {
+  double elements = 1;
   for (int64_t size : shape)
-    elements *= size;
-  return shape.size() <= 5 && elements <= maxElements;
+    elements *= static_cast<double>(size);
+  return elements;
+}
+
+bool ProgramBuilder::fits(ArrayRef<int64_t> shape) const {
+  return shape.size() <= 5 &&
+         countElements(shape) <= static_cast<double>(maxElements);
 }
 
 SmallVector<int64_t> ProgramBuilder::shape(int64_t minRank, int64_t maxRank) {
@@ -84,11 +90,9 @@ SmallVector<int64_t> ProgramBuilder::shape(int64_t minRank, int64_t maxRank) {
   if (isLarge && !shape.empty() && choices.chance(60)) {
     int64_t &grown = shape[choices.below(shape.size())];
     grown = 1;
-    int64_t others = 1;
-    for (int64_t size : shape)
-      others *= size;
-    grown = std::max<int64_t>(maxElements / std::max<int64_t>(others, 1), 3) -
-            choices.below(3);
+    double others = std::max(countElements(shape), 1.0);
+    auto most = static_cast<int64_t>(static_cast<double>(maxElements) / others);
+    grown = std::max<int64_t>(most, 3) - choices.below(3);
   }
   while (!fits(shape)) {
     int64_t &most = *llvm::max_element(shape);
