@@ -89,8 +89,9 @@ class Plan:
         return self.memory.total <= self.machine.memory
 
 
-def forecast_of(config: ModelConfig, machine: Machine, mapping: Mapping, **options: Any) -> Plan:
-    """options: fields of CompileOptions. InputError where the machine has fewer devices, and where it has no peak for bfloat16."""
+def forecast_of(config: ModelConfig, machine: Machine, mapping: Mapping, /, **options: Any) -> Plan:
+    """options: fields of CompileOptions; without `machine` shardings are those by bytes or by this machine's seconds,
+    whatever is faster. InputError where the machine has fewer devices, and where it has no peak for bfloat16."""
     if mapping.devices > machine.devices:
         raise InputError(f"plan: {mapping.devices} devices, but {machine.name} has {machine.devices}")
     if "bf16" not in machine.flops:
@@ -117,21 +118,23 @@ class _Forecasts:
         # A table that is gathered whole, and work that is repeated, are what is to be forecast.
         found = {"quick_search": True, "max_replicated_bytes": -1, "warn_repeated_work": 0.0}
         self.options = {"target": "cuda", "cache": False, **found, **options}
+        # Neither a plan by bytes nor one by seconds is always the faster one.
+        objectives = (self.options.pop("machine"),) if "machine" in options else ("", machine.path)
         # Traced one after the other, as a thread traces one program; compiled two at a time.
-        pairs = [(layer_program(setting, kind, 2), objective) for kind in kinds for objective in ("", machine.path)]
+        pairs = [layer_program(setting, kind, 2) for kind in kinds]
         ones = [layer_program(setting, kind, 1) for kind in kinds]
         rest = [(around_program(setting), ""), (optimizer_program(setting, kinds), "")]
-        *made, self.around, self.optimizer = _in_threads([*pairs, *rest], self._simulate)
-        # Neither a plan by bytes nor one by seconds is always the faster one.
-        best = [made[at] if made[at].seconds <= made[at + 1].seconds else made[at + 1] for at in range(0, len(made), 2)]
-        objectives = ["" if pair is made[2 * at] else machine.path for at, pair in enumerate(best)]
-        self.pairs, self.singles = best, _in_threads(zip(ones, objectives), self._simulate)
+        jobs = [(pair, objective) for pair in pairs for objective in objectives]
+        *made, self.around, self.optimizer = _in_threads([*jobs, *rest], self._simulate)
+        tried = [made[at : at + len(objectives)] for at in range(0, len(made), len(objectives))]
+        best = [min(range(len(objectives)), key=lambda at: forecasts[at].seconds) for forecasts in tried]
+        self.pairs = [forecasts[at] for forecasts, at in zip(tried, best)]
+        self.singles = _in_threads([(one, objectives[at]) for one, at in zip(ones, best)], self._simulate)
 
     def _simulate(self, job: tuple[Program, str]) -> Forecast:
         """objective: of the shardings, the machine's file for seconds, nothing for bytes."""
         program, objective = job
-        options = {"machine": objective, **self.options}
-        return simulate_text(program.text, self.machine, source=f"<{program.name}>", **options)
+        return simulate_text(program.text, self.machine, source=f"<{program.name}>", machine=objective, **self.options)
 
     def plan(self, config: ModelConfig) -> Plan:
         costs = [

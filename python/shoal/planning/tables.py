@@ -265,7 +265,7 @@ def _gshard_model(experts: int, layers: int) -> ModelConfig:
 def _gshard_plan(machine: str, experts: int, layers: int, tokens: int) -> Plan:
     print(f"  GShard: {experts} experts, {layers} layers, {tokens} tokens a device", file=sys.stderr, flush=True)
     mapping = Mapping(experts, ep=experts, micro_batch=tokens // 128, sequence=128, type="f32", zero=0)
-    return forecast_of(_gshard_model(experts, layers), Machine.read(machine), mapping, dense_one_hots=True)
+    return forecast_of(_gshard_model(experts, layers), Machine.read(machine), mapping, dense_one_hots=True, machine="")
 
 
 def _gshard_share(plan: Plan) -> tuple[float, float]:
