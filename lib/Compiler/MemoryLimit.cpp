@@ -110,8 +110,8 @@ struct Attempt {
 class LimitSearch {
 public:
   /// chip: whose memory the limit is, where nobody has asked for one.
-  /// maySendAgain: nobody has said what is sent again, so that what does not fit
-  /// without may be.
+  /// maySendAgain: nobody has said what is sent again, so that what does not
+  /// fit without may be.
   LimitSearch(ModuleOp module, RematerializeSettings settings, Target target,
               std::optional<ChipMemory> chip = std::nullopt,
               bool maySendAgain = false)
@@ -197,16 +197,17 @@ std::optional<Attempt> LimitSearch::findPolicy(int64_t excess) {
 LogicalResult LimitSearch::keep(Attempt attempt) {
   if (chip)
     emitWarning(listEntries(module).front().getLoc())
-        << llvm::formatv("a device would hold {0:N} bytes, and {1} has {2:N} "
-                         "for a program: it holds {3:N}, and {4:F1}% of the "
-                         "forward pass is {5} again for that; "
-                         "memory-limit (memory_limit) says what another GPU has",
-                         wanted, chip->name, limit, attempt.bytes,
-                         100 * attempt.outcome.repeatedCost /
-                             std::max(attempt.outcome.forwardCost, 1.0),
-                         settings.policy.collectives == Collectives::Save
-                             ? "computed"
-                             : "computed and sent")
+        << llvm::formatv(
+               "a device would hold {0:N} bytes, and {1} has {2:N} "
+               "for a program: it holds {3:N}, and {4:F1}% of the "
+               "forward pass is {5} again for that; "
+               "memory-limit (memory_limit) says what another GPU has",
+               wanted, chip->name, limit, attempt.bytes,
+               100 * attempt.outcome.repeatedCost /
+                   std::max(attempt.outcome.forwardCost, 1.0),
+               settings.policy.collectives == Collectives::Save
+                   ? "computed"
+                   : "computed and sent")
                .str();
   return adopt(std::move(attempt));
 }
@@ -233,8 +234,8 @@ LogicalResult LimitSearch::miss(Attempt least) {
 
 LogicalResult LimitSearch::run() {
   Attempt first = transform(settings.policy, std::nullopt);
-  // Compiled programs hold less, as a rule: a limit that nobody has asked for is
-  // not worth a lowering to know.
+  // Compiled programs hold less, as a rule: a limit that nobody has asked for
+  // is not worth a lowering to know.
   if (chip && first.outcome.estimatedBytes <= limit)
     return adopt(std::move(first));
   if (failed(compile(first)))

@@ -4,12 +4,12 @@
 """Training steps of published Mixture-of-Experts models, compiled for as many GPUs as their layout has, as a table in
 Markdown: what a device holds beside its memory, the knobs that warnings name, and how long that takes. Nothing is run.
 
-Usage: model_memory.py [MODEL ...] [--knobs]
+Usage: model_memory.py [MODEL ...] [--room]
 
 A step is loss, gradients and AdamW of float32 masters in bfloat16, over sequences of 4,096 tokens, one on each device
-of dp and micro-batch, with moments that lie over dp, too, and layers in a loop over stages; the state is donated. --knobs: with those that warnings name, a limit of the chip's
-memory and room for 1.5 times the rows that come on average. Seconds are those of the CPU, tracing and lowering
-included, kernels' code not.
+of dp and micro-batch, with moments that lie over dp, too, layers in a loop over stages, and its state donated. --room:
+for 1.5 times the rows that come on average, which is the knob that is named where buffers for all that could come are
+large. Seconds are those of the CPU, tracing and lowering included, kernels' code not.
 """
 
 from __future__ import annotations
@@ -125,14 +125,13 @@ def line(name: str, made: Compiled) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", choices=[[], *ROWS], default=[])
-    parser.add_argument("--knobs", action="store_true")
+    parser.add_argument("--room", action="store_true")
     args = parser.parse_args()
-    options = {"memory_limit": int(CHIP)} if args.knobs else {}
-    fields = {"moe_expert_rank_capacity_factor": 1.5} if args.knobs else {}
+    fields = {"moe_expert_rank_capacity_factor": 1.5} if args.room else {}
     print("| model | devices | GB of a device | fits 83.5 GB | computed again, of forward | knobs that are named | s |")
     print("|---|--:|--:|---|--:|---|--:|")
     for name in args.models or ROWS:
-        print(line(name, compiled(ROWS[name], options, **fields)), flush=True)
+        print(line(name, compiled(ROWS[name], {}, **fields)), flush=True)
 
 
 if __name__ == "__main__":

@@ -115,8 +115,8 @@ static void tell(func::FuncOp function, const ExtractedStep &step,
 }
 
 /// Of what is held when that is most.
-static SmallVector<Rematerialized::Held>
-listLargest(const ExtractedStep &step, const Choice &choice) {
+static SmallVector<Rematerialized::Held> listLargest(const ExtractedStep &step,
+                                                     const Choice &choice) {
   SmallVector<Rematerialized::Held> largest;
   for (const Instance &each : listHeldAtPeak(step.graph, choice.schedule)) {
     mlir::Value value = step.values[each.value];

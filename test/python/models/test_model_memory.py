@@ -34,7 +34,7 @@ def test_a_step_keeps_its_chips_memory_by_itself():
         r" [\d.]+% of the forward pass is computed again for that; memory-limit \(memory_limit\) says what another GPU has", again
     )  # fmt: skip
     assert room.startswith("moe: moe_expert_rank_capacity_factor=None")
-    for larger in ({"machine": ROOT / "machines/dgx-h200.toml"}, {"memory_limit": "148GB"}):
+    for larger in ({"machine": str(ROOT / "machines/dgx-h200.toml")}, {"memory_limit": "148GB"}):
         whole = compiled(row, larger)
         assert whole.peak > 100e9 and not whole.stats["rematerialized"] and whole.warned == [room]
     asked = compiled(row, {"remat": "everything"})
