@@ -180,37 +180,24 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
   return program;
 }
 
-namespace {
-/// The largest that there is of an architecture, by data sheets, in bytes.
-struct LargestChip {
-  StringRef arch, name;
-  double memory;
-};
-} // namespace
-
-static constexpr LargestChip kLargestChips[] = {{"sm_80", "A100", 85.5e9},
-                                                {"sm_90", "H200", 150.7e9},
-                                                {"sm_100", "B200", 192e9},
-                                                {"sm_103", "B300", 288e9}};
-
-/// What no GPU holds ends only when it is run, after all were waited for.
+/// What a GPU does not hold ends only when it is run, after all were waited
+/// for.
 static void warnBeyondMemory(ModuleOp module, const DriverOptions &options,
                              const LoweredProgram &program) {
-  if (options.target != Target::CUDA)
+  std::optional<ChipMemory> chip = chipMemoryOf(options);
+  if (!chip || program.peakBytes() <= chip->bytes ||
+      !options.partition.memoryLimit.empty())
     return;
-  for (StringRef arch : options.cuda.archs)
-    for (const LargestChip &chip : kLargestChips)
-      if (arch == chip.arch && program.peakBytes() > chip.memory) {
-        emitWarning(module.getLoc())
-            << llvm::formatv(
-                   "a device holds {0:N} bytes, and a GPU of {1} has {2:N} at "
-                   "most ({3}): memory-limit={4:F0}GB (memory_limit) has what "
-                   "would not fit computed again",
-                   program.peakBytes(), arch, int64_t(chip.memory), chip.name,
-                   chip.memory / 1e9 - 2)
-                   .str();
-        return;
-      }
+  StringRef what =
+      keepsChipMemory(options)
+          ? "whatever is computed again; split more of it, or say by "
+            "memory-limit (memory_limit) what another GPU has"
+          : "memory-limit (memory_limit) has what does not fit computed again";
+  emitWarning(module.getLoc())
+      << llvm::formatv("a device holds {0:N} bytes, and {1} has {2:N} for a "
+                       "program: {3}",
+                       program.peakBytes(), chip->name, chip->bytes, what)
+             .str();
 }
 
 static StringRef nameOf(Target target) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "MemoryLimit.h"
+#include "shoal/Machine/ClusterFile.h"
 #include "shoal/Transforms/Rematerialize/Passes.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -10,6 +11,7 @@
 
 using namespace mlir;
 using namespace shoal;
+using Collectives = RematerializePolicy::Collectives;
 
 /// Choices that are tried behind the one without a limit.
 static constexpr unsigned kMaxTightened = 6;
@@ -21,6 +23,44 @@ static constexpr StringRef kPolicies[] = {"selective", "dots", "dots_no_batch",
 /// By how much of the limit a policy's estimate may be beyond it: estimates are
 /// not exact, and one that is too large must not hide the policy.
 static constexpr double kDoubt = 0.125;
+
+namespace {
+/// By data sheets, in bytes, less what a driver and NCCL hold.
+struct KnownChip {
+  StringRef arch, name;
+  int64_t bytes;
+};
+} // namespace
+
+static constexpr KnownChip kChips[] = {{"sm_80", "an A100", 83'500'000'000},
+                                       {"sm_90", "an H100", 83'500'000'000},
+                                       {"sm_100", "a B200", 190'000'000'000},
+                                       {"sm_103", "a B300", 286'000'000'000}};
+
+std::optional<ChipMemory> shoal::chipMemoryOf(const DriverOptions &options) {
+  if (options.target != Target::CUDA)
+    return std::nullopt;
+  const std::string &file = options.partition.machineFile.empty()
+                                ? options.machinePath
+                                : options.partition.machineFile;
+  if (!file.empty()) {
+    support::Result<Cluster> read = readCluster(file);
+    if (!read) // which is said where the machine is needed
+      return std::nullopt;
+    return ChipMemory{"a chip of " + read->name,
+                      int64_t(read->chip.memory - read->chip.reserved)};
+  }
+  for (StringRef arch : options.cuda.archs)
+    for (const KnownChip &chip : kChips)
+      if (arch == chip.arch)
+        return ChipMemory{chip.name.str(), chip.bytes};
+  return std::nullopt;
+}
+
+bool shoal::keepsChipMemory(const DriverOptions &options) {
+  return options.partition.memoryLimit.empty() &&
+         options.partition.remat.empty();
+}
 
 MachineKind shoal::machineOf(const DriverOptions &options) {
   return options.target == Target::CUDA ? MachineKind::GPU : MachineKind::CPU;
@@ -69,8 +109,14 @@ struct Attempt {
 
 class LimitSearch {
 public:
-  LimitSearch(ModuleOp module, RematerializeSettings settings, Target target)
+  /// chip: whose memory the limit is, where nobody has asked for one.
+  /// maySendAgain: nobody has said what is sent again, so that what does not
+  /// fit without may be.
+  LimitSearch(ModuleOp module, RematerializeSettings settings, Target target,
+              std::optional<ChipMemory> chip = std::nullopt,
+              bool maySendAgain = false)
       : module(module), settings(std::move(settings)), target(target),
+        chip(std::move(chip)), maySendAgain(maySendAgain),
         limit(*this->settings.limit) {}
 
   LogicalResult run();
@@ -86,12 +132,18 @@ private:
     module.getBodyRegion().takeBody(attempt.module->getBodyRegion());
     return success();
   }
-  LogicalResult fail(const Attempt &least);
+  LogicalResult search(Attempt first);
+  LogicalResult keep(Attempt attempt);
+  LogicalResult miss(Attempt least);
 
   ModuleOp module;
   RematerializeSettings settings;
   Target target;
+  std::optional<ChipMemory> chip;
+  bool maySendAgain;
   int64_t limit;
+  /// What the program holds with nothing computed again for the limit.
+  int64_t wanted = 0;
 };
 
 } // namespace
@@ -141,7 +193,35 @@ std::optional<Attempt> LimitSearch::findPolicy(int64_t excess) {
   return std::nullopt;
 }
 
-LogicalResult LimitSearch::fail(const Attempt &least) {
+/// Adopts a program that keeps the limit by computing again.
+LogicalResult LimitSearch::keep(Attempt attempt) {
+  if (chip)
+    emitWarning(listEntries(module).front().getLoc())
+        << llvm::formatv(
+               "a device would hold {0:N} bytes, and {1} has {2:N} "
+               "for a program: it holds {3:N}, and {4:F1}% of the "
+               "forward pass is {5} again for that; "
+               "memory-limit (memory_limit) says what another GPU has",
+               wanted, chip->name, limit, attempt.bytes,
+               100 * attempt.outcome.repeatedCost /
+                   std::max(attempt.outcome.forwardCost, 1.0),
+               settings.policy.collectives == Collectives::Save
+                   ? "computed"
+                   : "computed and sent")
+               .str();
+  return adopt(std::move(attempt));
+}
+
+LogicalResult LimitSearch::miss(Attempt least) {
+  if (maySendAgain) {
+    maySendAgain = false;
+    settings.policy.collectives = Collectives::Repeat;
+    Attempt first = transform(settings.policy, std::nullopt);
+    first.bytes = wanted;
+    return search(std::move(first));
+  }
+  if (chip) // The compiled program's memory is warned of.
+    return adopt(std::move(least));
   InFlightDiagnostic error =
       listEntries(module).front().emitError()
       << llvm::formatv("the memory limit is {0:N} bytes a device, but the "
@@ -154,10 +234,20 @@ LogicalResult LimitSearch::fail(const Attempt &least) {
 
 LogicalResult LimitSearch::run() {
   Attempt first = transform(settings.policy, std::nullopt);
+  // Compiled programs hold less, as a rule: a limit that nobody has asked for
+  // is not worth a lowering to know.
+  if (chip && first.outcome.estimatedBytes <= limit)
+    return adopt(std::move(first));
   if (failed(compile(first)))
     return failure();
+  wanted = first.bytes;
   if (first.bytes <= limit)
     return adopt(std::move(first));
+  return search(std::move(first));
+}
+
+/// Computes again, as far as the policy lets. first: where nothing is.
+LogicalResult LimitSearch::search(Attempt first) {
   std::optional<Attempt> best =
       findPolicy(first.outcome.estimatedBytes - first.bytes);
   return tighten(std::move(first), std::move(best));
@@ -176,7 +266,7 @@ LogicalResult LimitSearch::tighten(Attempt least, std::optional<Attempt> best) {
     if (failed(compile(made)))
       return failure();
     if (made.bytes <= limit)
-      return adopt(std::move(made));
+      return keep(std::move(made));
     bool isExhausted = !made.outcome.fits;
     budget =
         std::min(budget, made.outcome.estimatedBytes) - (made.bytes - limit);
@@ -185,7 +275,7 @@ LogicalResult LimitSearch::tighten(Attempt least, std::optional<Attempt> best) {
     if (isExhausted)
       break;
   }
-  return best ? adopt(std::move(*best)) : fail(least);
+  return best ? keep(std::move(*best)) : miss(std::move(least));
 }
 
 LogicalResult shoal::keepMemoryLimit(ModuleOp module,
@@ -198,9 +288,15 @@ LogicalResult shoal::keepMemoryLimit(ModuleOp module,
   for (func::FuncOp function : listEntries(module))
     if (failed(checkPolicies(function, *settings)))
       return failure();
+  std::optional<ChipMemory> chip;
+  if (keepsChipMemory(options) && (chip = chipMemoryOf(options)))
+    settings->limit = chip->bytes;
   if (settings->limit && !listEntries(module).empty()) {
     registerLowering(*module.getContext());
-    return LimitSearch(module, *settings, options.target).run();
+    bool maySendAgain = chip && options.partition.rematCollectives.empty();
+    return LimitSearch(module, *settings, options.target, std::move(chip),
+                       maySendAgain)
+        .run();
   }
   for (func::FuncOp function : listEntries(module))
     rematerialize(function, *settings);

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -37,8 +38,11 @@ MessageCollector::MessageCollector(MLIRContext *context)
     : ScopedDiagnosticHandler(context) {
   setHandler([this](Diagnostic &diagnostic) {
     add(diagnostic);
+    // What a note has said at a place it has said for all that lies there.
+    llvm::StringSet<> said;
     for (const Diagnostic &note : diagnostic.getNotes())
-      add(note);
+      if (said.insert(placeOf(note.getLocation()) + '\n' + note.str()).second)
+        add(note);
   });
 }
 

@@ -156,6 +156,11 @@ class Executable(RunsToy):
             done = subprocess.run([TOY, flag], env=environment, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn(expected, done.stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            started = os.path.join(folder, "started")  # gets a byte of each rank behind MPI_Init
+            code, out, _ = run("--help", SHOAL_STARTED=started)
+            self.assertEqual((code, out.count("--random-inputs SEED")), (0, 1))
+            self.assertFalse(os.path.exists(started))
         code, out, _ = run("--describe")
         self.assertEqual(code, 0)
         self.assertEqual(out.count("program toy"), 1)

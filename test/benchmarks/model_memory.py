@@ -4,12 +4,12 @@
 """Training steps of published Mixture-of-Experts models, compiled for as many GPUs as their layout has, as a table in
 Markdown: what a device holds beside its memory, the knobs that warnings name, and how long that takes. Nothing is run.
 
-Usage: model_memory.py [MODEL ...] [--layers=N] [--knobs]
+Usage: model_memory.py [MODEL ...] [--room]
 
 A step is loss, gradients and AdamW of float32 masters in bfloat16, over sequences of 4,096 tokens, one on each device
-of dp and micro-batch, with moments that lie over dp, too. --knobs: with those that warnings name, a limit of the chip's
-memory and room for 1.5 times the rows that come on average. --layers: of so many layers, to be quick. Seconds are those
-of the CPU, tracing and lowering included, kernels' code not.
+of dp and micro-batch, with moments that lie over dp, too, layers in a loop over stages, and its state donated. --room:
+for 1.5 times the rows that come on average, which is the knob that is named where buffers for all that could come are
+large. Seconds are those of the CPU, tracing and lowering included, kernels' code not.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import shoal
 from shoal import optim, train
 from shoal.executable.compiler import statistics_of_text
+from shoal.frontend import pytrees
 from shoal.frontend.tracing import TensorSpec, trace_program
 from shoal.moe import Layout
 
@@ -32,27 +33,30 @@ KNOBS = ("memory_limit", "moe_expert_rank_capacity_factor")
 
 
 class Row(NamedTuple):
-    """A model by its published name, factorisations of the devices, fastest first, and micro-batches of a pipeline."""
+    """A model by its published name, factorisations of the devices, fastest first, stages and micro-batches."""
 
     model: str
     attention: dict[str, int]
     experts: dict[str, int]
+    turns: int  # stages on each device, which a loop goes through
     micro_batches: int = 1
 
     def layout(self) -> Layout:
-        return Layout.folded(self.attention, self.experts).scheduled(self.micro_batches)
+        return Layout.folded(self.attention, self.experts).scheduled(self.micro_batches, self.turns)
 
 
 # Devices and expert parallelism are those of reports (DeepSeek's, arXiv 2405.04434 and 2412.19437; Megatron-Core's, 2504.14960 and 2603.07685) where
 # they have the model; their pipelines are not, where layers do not divide.
 ROWS = {
-    "Mixtral-8x7B": Row("mixtral-8x7b", {"dp": 16, "pp": 4}, {"ep": 8, "edp": 2, "pp": 4}, 8),
-    "Qwen1.5-MoE-A2.7B": Row("qwen1.5-moe-a2.7b", {"dp": 8}, {"ep": 4, "edp": 2}),
-    "Qwen3-30B-A3B": Row("qwen3-30b-a3b", {"dp": 32}, {"ep": 32}),
-    "OLMoE-1B-7B": Row("olmoe-1b-7b", {"dp": 64}, {"ep": 8, "edp": 8}),
-    "DeepSeek-V2": Row("deepseek-v2", {"dp": 128}, {"ep": 32, "edp": 4}),
-    "DeepSeek-V3": Row("deepseek-v3", {"dp": 2048}, {"ep": 64, "edp": 32}),
-    "gpt-oss-120b": Row("gpt-oss-120b", {"dp": 64}, {"ep": 64}),
+    "Mixtral-8x7B": Row("mixtral-8x7b", {"dp": 16, "pp": 4}, {"ep": 8, "edp": 2, "pp": 4}, 8, 8),
+    "Mixtral-8x22B": Row("mixtral-8x22b", {"dp": 16, "pp": 8}, {"ep": 8, "edp": 2, "pp": 8}, 7, 8),
+    "Qwen1.5-MoE-A2.7B": Row("qwen1.5-moe-a2.7b", {"dp": 8}, {"ep": 4, "edp": 2}, 24),
+    "Qwen3-30B-A3B": Row("qwen3-30b-a3b", {"dp": 32}, {"ep": 32}, 48),
+    "Qwen3-235B-A22B": Row("qwen3-235b-a22b", {"dp": 128, "pp": 2}, {"ep": 32, "edp": 4, "pp": 2}, 47, 2),
+    "OLMoE-1B-7B": Row("olmoe-1b-7b", {"dp": 64}, {"ep": 8, "edp": 8}, 16),
+    "DeepSeek-V2": Row("deepseek-v2", {"dp": 128}, {"ep": 32, "edp": 4}, 59),
+    "DeepSeek-V3": Row("deepseek-v3", {"dp": 1024, "pp": 2}, {"ep": 64, "edp": 16, "pp": 2}, 29, 2),
+    "gpt-oss-120b": Row("gpt-oss-120b", {"dp": 64}, {"ep": 64}, 18),
 }
 
 
@@ -96,6 +100,7 @@ def traced(row: Row, **fields: Any) -> Any:
     return trace_program(
         train.step(model.loss, optimizer, has_aux=True, compute="bfloat16"), (state, batch), layout.mesh,
         in_shardings=(shardings, layout.P("dp")), out_shardings=(shardings, None),
+        donated=[True] * len(pytrees.flatten(state)[0]) + [False],
     )  # fmt: skip
 
 
@@ -120,18 +125,13 @@ def line(name: str, made: Compiled) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", choices=[[], *ROWS], default=[])
-    parser.add_argument("--layers", type=int)
-    parser.add_argument("--knobs", action="store_true")
+    parser.add_argument("--room", action="store_true")
     args = parser.parse_args()
-    fields: dict[str, Any] = {"num_hidden_layers": args.layers} if args.layers else {}
-    options: dict[str, Any] = {}
-    if args.knobs:
-        options["memory_limit"] = int(CHIP)
-        fields["moe_expert_rank_capacity_factor"] = 1.5
+    fields = {"moe_expert_rank_capacity_factor": 1.5} if args.room else {}
     print("| model | devices | GB of a device | fits 83.5 GB | computed again, of forward | knobs that are named | s |")
     print("|---|--:|--:|---|--:|---|--:|")
     for name in args.models or ROWS:
-        print(line(name, compiled(ROWS[name], options, **fields)), flush=True)
+        print(line(name, compiled(ROWS[name], {}, **fields)), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CheckRepeatedWork.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -111,9 +113,17 @@ static InFlightDiagnostic emit(const ExtractedProblem &extracted,
       isError ? worst->emitError() : worst->emitWarning();
   diagnostic << describe(extracted, repeats[0]);
   noteUnannotated(extracted, repeats[0].op, assignment, diagnostic);
-  for (const Repeat &next : repeats.drop_front().take_front(kMostNotes))
-    diagnostic.attachNote(extracted.ops[next.op].op->getLoc())
-        << describe(extracted, next);
+  // Layers of one function are repeated alike, at one place: each note once.
+  auto key = [&](const Repeat &repeat) {
+    Operation *op = extracted.ops[repeat.op].op;
+    return sourcePlace(op->getLoc()) + ' ' + describe(extracted, repeat);
+  };
+  llvm::StringSet<> said;
+  said.insert(key(repeats[0]));
+  for (const Repeat &next : repeats.drop_front())
+    if (said.size() <= kMostNotes && said.insert(key(next)).second)
+      diagnostic.attachNote(extracted.ops[next.op].op->getLoc())
+          << describe(extracted, next);
   return diagnostic;
 }
 

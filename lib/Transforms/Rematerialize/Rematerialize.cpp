@@ -114,6 +114,27 @@ static void tell(func::FuncOp function, const ExtractedStep &step,
   function->setAttr(kRematerializedAttr, builder.getStrArrayAttr(texts));
 }
 
+/// Of what is held when that is most.
+static SmallVector<Rematerialized::Held> listLargest(const ExtractedStep &step,
+                                                     const Choice &choice) {
+  SmallVector<Rematerialized::Held> largest;
+  for (const Instance &each : listHeldAtPeak(step.graph, choice.schedule)) {
+    mlir::Value value = step.values[each.value];
+    int64_t bytes = step.graph.values[each.value].bytes;
+    auto *same = llvm::find_if(largest, [&](const Rematerialized::Held &held) {
+      return held.type == value.getType() && held.bytes == bytes &&
+             sourcePlace(held.loc) == sourcePlace(value.getLoc());
+    });
+    if (same != largest.end())
+      ++same->count;
+    else if (largest.size() < kLargest)
+      largest.push_back({value.getLoc(), value.getType(), bytes});
+    else if (bytes < largest.back().bytes)
+      break;
+  }
+  return largest;
+}
+
 static Rematerialized describeChoice(const ExtractedStep &step,
                                      const Choice &choice,
                                      const DroppedRows &rows) {
@@ -123,12 +144,7 @@ static Rematerialized describeChoice(const ExtractedStep &step,
   outcome.repeatedCost = choice.schedule.repeatedCost + rows.cost;
   for (const GraphOp &op : step.graph.ops)
     outcome.forwardCost += op.isBackward || op.isView ? 0 : op.cost;
-  std::vector<Instance> held = listHeldAtPeak(step.graph, choice.schedule);
-  for (const Instance &each : ArrayRef(held).take_front(kLargest)) {
-    mlir::Value value = step.values[each.value];
-    outcome.largest.push_back(
-        {value.getLoc(), value.getType(), step.graph.values[each.value].bytes});
-  }
+  outcome.largest = listLargest(step, choice);
   return outcome;
 }
 
@@ -222,10 +238,16 @@ Rematerialized shoal::rematerialize(func::FuncOp function,
 
 void shoal::attachLargest(InFlightDiagnostic &error,
                           const Rematerialized &outcome) {
-  for (const Rematerialized::Held &held : outcome.largest)
-    error.attachNote(held.loc)
-        << llvm::formatv("{0:N}", held.bytes).str()
-        << " bytes are held then, of a value of " << held.type;
+  for (const Rematerialized::Held &held : outcome.largest) {
+    Diagnostic &note = error.attachNote(held.loc);
+    note << llvm::formatv("{0:N}", held.bytes * held.count).str()
+         << " bytes are held then, of ";
+    if (held.count == 1)
+      note << "a value of ";
+    else
+      note << held.count << " values of ";
+    note << held.type;
+  }
 }
 
 std::optional<int64_t> shoal::parseBytes(StringRef text) {

@@ -103,7 +103,8 @@ class Memory:
 
     def _open(self) -> None:
         self.file = os.memfd_create("shoal-arrays", os.MFD_CLOEXEC)
-        weakref.finalize(self, os.close, self.file)
+        # Not as Python ends: a thread that is in a call may be sending it.
+        weakref.finalize(self, os.close, self.file).atexit = False
         self._map = _map_whole(self.file)
         self.size = len(self._map)
         self.bytes = np.frombuffer(self._map, np.uint8)

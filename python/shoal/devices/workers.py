@@ -8,6 +8,7 @@ import contextlib
 import os
 import select
 import socket
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -31,9 +32,11 @@ _GRACE = 1.0  # seconds that a step has to end after a Ctrl-C, or processes once
 # has to say what has happened, and then to end by itself.
 _TO_EXPLAIN = 0.8
 _TO_END = 0.5
+_PYTHON_ENDS = "Python ends, and with it the devices"
 
 # Ended when Python does, and not by children of os.fork.
 _alive: weakref.WeakSet[Workers] = weakref.WeakSet()
+_python_ends = threading.Event()
 
 
 class Workers:
@@ -45,6 +48,12 @@ class Workers:
 
     def __init__(self, count: int, memory: Memory, meeting: Meeting):
         """RunError where they do not start."""
+        # Of the thread that waits for them or ends them: no other polls or reads what they write.
+        self._reading = threading.RLock()
+        with self._reading:
+            self._start(count, memory, meeting)
+
+    def _start(self, count: int, memory: Memory, meeting: Meeting) -> None:
         self._connections: list[Connection] = []
         self._by_file: dict[int, Connection] = {}
         self._poll = select.poll()
@@ -52,6 +61,8 @@ class Workers:
         self._is_ended = False
         self._leftovers: Leftovers | None = None
         with contextlib.closing(meeting):
+            if _python_ends.is_set():
+                raise RunError(_PYTHON_ENDS)
             self._launcher = launch.Launcher(
                 meeting.command, meeting.environment, is_lonely=meeting.is_lonely, bufsize=0
             )
@@ -64,6 +75,8 @@ class Workers:
             except TimeoutError:
                 self.kill()
                 raise RunError(f"processes did not start in {_START:g} s", self.stderr) from None
+            except ConnectionError:  # one has ended, to which something was being sent
+                raise self._end_of(None) from None
             except RunError as error:
                 self.kill()
                 # ssh may know a name that nobody else does: only what has failed is explained by it.
@@ -134,14 +147,16 @@ class Workers:
     @property
     def is_alive(self) -> bool:
         """Whether a call has a chance: none has ended so far."""
-        if not self._is_ended and self._sees_end():
-            self.kill()
-        return not self._is_ended
+        with self._reading:
+            if not self._is_ended and self._sees_end():
+                self.kill()
+            return not self._is_ended
 
     def expect_alive(self) -> None:
         """RunError with the reason where one has ended since the last call."""
-        if not self._is_ended and self._sees_end():
-            raise self._end_of(None)
+        with self._reading:
+            if not self._is_ended and self._sees_end():
+                raise self._end_of(None)
 
     def _sees_end(self) -> bool:
         # Workers say nothing without being asked.
@@ -171,6 +186,17 @@ class Workers:
 
         on_interrupt: called on a Ctrl-C instead, where they answer soon.
         """
+        with self._reading:
+            return self._call(message, host_calls, timeout, on_interrupt, ranks)
+
+    def _call(
+        self,
+        message: bytes,
+        host_calls: HostCalls | None,
+        timeout: float | None,
+        on_interrupt: Callable[[], None] | None,
+        ranks: Iterable[int] | None,
+    ) -> list[Reply]:
         self._output.forget()
         sent, asked = False, self._choose(ranks)
         try:
@@ -190,7 +216,7 @@ class Workers:
             self.kill()
             raise RunError(f"did not end in {timeout:g} s", self.stderr) from None
         except OSError:
-            # One has ended, or another thread has ended them all, as Python's end does.
+            # One has ended, to which something was being sent.
             raise self._end_of(None) from None
         except BaseException:
             self.kill()
@@ -243,6 +269,9 @@ class Workers:
 
     def _end_of(self, connection: Connection | None) -> RunError:
         """What to say of a worker that has ended; all others end with it."""
+        if _python_ends.is_set():
+            self.kill()
+            return RunError(_PYTHON_ENDS, self.stderr)
         # mpirun says how, as soon as it has ended the others.
         self._wait(_TO_EXPLAIN)
         self.kill()
@@ -252,13 +281,41 @@ class Workers:
         """Lets them end by themselves, and by force those that do not in so many seconds."""
         if self._is_ended or os.getpid() != self._owner:
             return
-        self.tell(wire.pack(Message.BYE))
-        self._wait(seconds)
-        self.kill()
+        with self._reading:
+            if not self._is_ended:  # by the thread that had them before
+                self.tell(wire.pack(Message.BYE))
+                self._wait(seconds)
+                self.kill()
+
+    def end_with_python(self) -> None:
+        """Ends them whatever another thread does with them, which hears of it; that one may have the
+        turn, and as a daemon it is not waited for."""
+        if self._is_ended or os.getpid() != self._owner:
+            return
+        if not self._reading.acquire(timeout=_GRACE):
+            # It is in a call, and ends them when it reads that they have gone: this thread has to
+            # leave what it polls alone.
+            for connection in list(self._connections):
+                with contextlib.suppress(OSError):
+                    connection.socket.shutdown(socket.SHUT_RDWR)
+            if not self._reading.acquire(timeout=_TO_EXPLAIN + _TO_END):
+                # Or in a function that the program calls, from which it need not come back.
+                launch.kill_session(self._process.pid)
+                return
+        try:
+            self.close(_GRACE)
+        finally:
+            self._reading.release()
 
     def kill(self) -> None:
         """Ends them now; once more is nothing."""
         if self._is_ended or os.getpid() != self._owner:
+            return
+        with self._reading:
+            self._kill()
+
+    def _kill(self) -> None:
+        if self._is_ended:  # by the thread that had them before
             return
         self._is_ended = True
         _alive.discard(self)
@@ -297,9 +354,10 @@ class Workers:
 
 
 def end_all() -> None:
-    """Of this process, which ends."""
+    """Of this process, which ends: none start from here on."""
+    _python_ends.set()
     for workers in list(_alive):
-        workers.close(_GRACE)
+        workers.end_with_python()
 
 
 def _abandon_all() -> None:

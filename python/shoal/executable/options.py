@@ -52,7 +52,8 @@ class CompileOptions:
     max_repeated_work: the most operations that all devices together may compute,
       in times of an even split; 0 for any number (default: 0).
     memory_limit: the most that a device may hold, as 12GiB: backward passes compute again
-      what they would hold beyond it; empty for any number.
+      what they would hold beyond it; empty for any number, but of a GPU, where `remat`
+      is empty, too, for its memory: that of `machine`, or an H100's for sm_90.
     remat: what backward passes find saved, the rest being computed again:
       everything, nothing, dots, dots_no_batch, selective, offload or
       names:NAME,...; empty for everything, as far as a memory limit lets.

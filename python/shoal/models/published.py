@@ -41,8 +41,10 @@ _GPT_OSS: Fields = {
 # What is around the layers of experts.
 _AROUND: dict[str, Fields] = {
     "mixtral-8x7b": {**_sizes(32000, 4096, 32, 32, 8, 32768), "rms_norm_eps": 1e-5, "rope_theta": 1000000.0},
+    "mixtral-8x22b": {**_sizes(32000, 6144, 56, 48, 8, 65536), "rms_norm_eps": 1e-5, "rope_theta": 1000000.0},
     "qwen1.5-moe-a2.7b": {**_sizes(151936, 2048, 24, 16, 16, 8192), **_QWEN, "intermediate_size": 5632},
     "qwen3-30b-a3b": {**_sizes(151936, 2048, 48, 32, 4, 40960), **_QWEN, "intermediate_size": 6144, "head_dim": 128},
+    "qwen3-235b-a22b": {**_sizes(151936, 4096, 94, 64, 4, 40960), **_QWEN, "intermediate_size": 12288, "head_dim": 128},
     "olmoe-1b-7b": {**_sizes(50304, 2048, 16, 16, 16, 4096), "rms_norm_eps": 1e-5, "rope_theta": 10000.0},
     "deepseek-v2": {**_sizes(102400, 5120, 60, 128, 128, 163840), **_latent(1536, 0.707), "intermediate_size": 12288,
                     "aux_loss_alpha": 0.001},

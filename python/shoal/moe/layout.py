@@ -124,7 +124,8 @@ class Layout:
         return made.scheduled(*megatron.schedule_of(flags, devices))
 
     def scheduled(self, microbatches: int, interleave: int = 1) -> Layout:
-        """The same with this schedule."""
+        """The same with this schedule. One micro-batch and, without "pp", as many stages as there are equal layers make
+        these a loop, which is compiled as one layer."""
         return replace(self, schedule=Schedule(microbatches, interleave))
 
     @staticmethod

@@ -85,6 +85,10 @@ MODELS: dict[str, Fields] = {
         "model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2,
         "intermediate_size": 14336, "hidden_act": "silu", "router_aux_loss_coef": 0.02,
     },
+    "mixtral-8x22b": {
+        "model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2,
+        "intermediate_size": 16384, "hidden_act": "silu", "router_aux_loss_coef": 0.001,
+    },
     "qwen1.5-moe-a2.7b": {
         "model_type": "qwen2_moe", "num_experts": 60, "num_experts_per_tok": 4,
         "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632,
@@ -93,6 +97,11 @@ MODELS: dict[str, Fields] = {
     "qwen3-30b-a3b": {
         "model_type": "qwen3_moe", "num_experts": 128, "num_experts_per_tok": 8,
         "moe_intermediate_size": 768, "norm_topk_prob": True, "hidden_act": "silu",
+        "router_aux_loss_coef": 0.001,
+    },
+    "qwen3-235b-a22b": {
+        "model_type": "qwen3_moe", "num_experts": 128, "num_experts_per_tok": 8,
+        "moe_intermediate_size": 1536, "norm_topk_prob": True, "hidden_act": "silu",
         "router_aux_loss_coef": 0.001,
     },
     "olmoe-1b-7b": {

@@ -290,6 +290,9 @@ def test_all_ends_with_the_process_that_is_killed(started, code):
         "pass",
         "sys.exit(3)",
         "threading.Thread(target=endless, daemon=True).start(); time.sleep(1)",
+        "threading.Thread(target=lambda: [endless() for _ in range(9)], daemon=True).start(); time.sleep(0.1)",
+        "threading.Thread(target=lambda: [same.run([x]) for _ in iter(int, 1)], daemon=True).start(); time.sleep(0.1)",
+        "threading.Thread(target=lambda: shoal.launch(2), daemon=True).start(); time.sleep(0.3)",
         "del pool, same, y; import gc; gc.collect(); raise ValueError",
     ],
 )
@@ -300,7 +303,7 @@ def test_all_ends_with_python(started, code):
     assert "Exception ignored" not in stderr and "Warning" not in stderr
     # What the main thread, or one that was in a call, hears of.
     raised = re.findall(r"^\S*Error", stderr, re.M)
-    assert set(raised) <= {"ValueError"} if "endless" not in code else {"shoal.errors.RunError"}
+    assert set(raised) <= ({"shoal.errors.RunError"} if "daemon" in code else {"ValueError"}), stderr
 
 
 def test_a_child_has_neither_the_processes_nor_their_end(started):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of imported programs, also of groups of rows."""
 
+import re
 from functools import partial
 
 import jax
@@ -100,3 +101,26 @@ def test_grouped_products():
     assert shoal.jax.import_stablehlo(lowered).count("shoal.ragged_dot") == 5
     compare_with_jax(grouped, x[0], w[0], sizes[0], lower=lower)
     compare_with_jax(batches_of_groups, x, w, sizes, lower=lower)
+
+
+def specs_of(function, *args):
+    text = shoal.jax.import_stablehlo(lower(jax.jit(function).trace(*args)))
+    return re.findall(r'"([A-Za-z]+,[A-Za-z]+->[A-Za-z]*)"', text)
+
+
+def test_an_einsum_keeps_the_users_letters():
+    """JAX's products have dimensions' numbers, and names with the letters; so do those of gradients."""
+    x, w = jnp.ones((4, 8, 16)), jnp.ones((16, 32))
+
+    def einsum(x, w):
+        return jnp.einsum("BTD,DZ->BTZ", x, w)
+
+    assert specs_of(einsum, x, w) == ["BTD,DZ->BTZ"]
+    assert specs_of(lambda x, w: jnp.einsum("BTD,DZ->ZBT", x, w), x, w) == ["DZ,BTD->ZBT"]
+    batched = jnp.ones((4, 2, 3)), jnp.ones((4, 3, 2))
+    assert specs_of(lambda a, b: jnp.einsum("bij,bji->b", a, b), *batched) == ["bij,bji->b"]
+    made = specs_of(jax.grad(lambda x, w: jnp.tanh(einsum(x, w)).sum(), (0, 1)), x, w)
+    assert made[0] == "BTD,DZ->BTZ" and set(made[1:]) == {"BTZ,BTD->ZD", "BTZ,DZ->BTD"}
+    # A batch of vmap's has no letter of the user's, nor has what is no einsum.
+    assert "->BTZ" not in specs_of(jax.vmap(einsum, (0, None)), x[None], w)[0]
+    assert specs_of(lambda x, w: x @ w, x, w) == ["BCA,AD->BCD"]

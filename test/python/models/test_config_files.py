@@ -390,7 +390,7 @@ def test_a_balance_is_made_as_the_family_makes_it(tmp_path):
 def test_published_models_by_name():
     """Their own files say the same."""
     files = {name.lower(): fields for name, (fields, _) in PUBLISHED.items()}
-    assert len(OWN) == 8 and set(OWN) <= set(files)
+    assert len(OWN) == 10 and set(OWN) <= set(files)
     for name in OWN:
         model = from_config(name)
         assert model.config == from_config(files[name]).config, name

@@ -69,6 +69,13 @@ PUBLISHED = {
         "num_attention_heads": 32, "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48,
         "num_key_value_heads": 4, "rope_scaling": None, "sliding_window": None, "vocab_size": 151936,
     }, 30.5),
+    "Qwen3-235B-A22B": ({
+        **QWEN, "architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "attention_bias": False,
+        "head_dim": 128, "hidden_size": 4096, "intermediate_size": 12288, "max_position_embeddings": 40960,
+        "max_window_layers": 94, "mlp_only_layers": [], "moe_intermediate_size": 1536, "norm_topk_prob": True,
+        "num_attention_heads": 64, "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 94,
+        "num_key_value_heads": 4, "rope_scaling": None, "sliding_window": None, "vocab_size": 151936,
+    }, 235.1),
     "OLMoE-1B-7B": ({
         **SHARED, "architectures": ["OlmoeForCausalLM"], "model_type": "olmoe", "attention_bias": False,
         "clip_qkv": None, "eos_token_id": 50279, "hidden_size": 2048, "intermediate_size": 1024,

@@ -34,11 +34,13 @@ struct Rematerialized {
   bool fits = true;
   /// Of what is computed again, and of the forward pass, in operations.
   double repeatedCost = 0, forwardCost = 0;
-  /// The largest values that are held when that is most.
+  /// The largest values that are held when that is most; those of one place and
+  /// type, as layers of one function make, are one with their number.
   struct Held {
     mlir::Location loc;
     mlir::Type type;
     int64_t bytes;
+    unsigned count = 1;
   };
   llvm::SmallVector<Held> largest;
 };

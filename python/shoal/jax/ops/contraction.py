@@ -12,6 +12,7 @@ are groups; lowered for TPUs the groups stay.
 
 from __future__ import annotations
 
+import re
 import string as characters
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -22,25 +23,25 @@ from jaxlib.mlir.dialects import stablehlo
 from shoal.ir import TensorType, Value, quoted
 from shoal.jax.attributes import field, string
 from shoal.jax.importer import Importer
+from shoal.jax.locations import name_of
 from shoal.jax.refusals import Unsupported
 from shoal.jax.registry import OfComplex, imports
 from shoal.jax.types import FLOATS8, bits, is_bool, is_float, is_unsigned, with_element
 
 _GROUP = "Z"
+# Of two operands: those of more are several products, each with a name of its own.
+_EINSUM = re.compile(r"(?<![\w.>])([A-Za-z]+),([A-Za-z]+)->([A-Za-z]*)(?![\w,.])")
 _LETTERS = characters.ascii_uppercase + characters.ascii_lowercase
 
 
 @imports("stablehlo.dot_general", of_complex=OfComplex.PRODUCT)
 def dot_general(importer: Importer, op: ir.Operation) -> Value:
     dims = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    lhs, rhs = (len(operand.type.shape) for operand in op.operands)
-    spec = einsum_spec(
-        lhs,
-        rhs,
-        list(zip(dims.lhs_batching_dimensions, dims.rhs_batching_dimensions)),
-        list(zip(dims.lhs_contracting_dimensions, dims.rhs_contracting_dimensions)),
-    )
-    return _einsum(importer, op, spec)
+    ranks = [len(operand.type.shape) for operand in op.operands]
+    batch = list(zip(dims.lhs_batching_dimensions, dims.rhs_batching_dimensions))
+    contracting = list(zip(dims.lhs_contracting_dimensions, dims.rhs_contracting_dimensions))
+    spec = users_spec(name_of(op.location), ranks, batch, contracting)
+    return _einsum(importer, op, spec or einsum_spec(*ranks, batch, contracting))
 
 
 @imports("stablehlo.dot", of_complex=OfComplex.PRODUCT)
@@ -60,6 +61,31 @@ def einsum_spec(
     lhs, rhs, free = lettered(lhs_rank, rhs_rank, [*batch, *contracting])
     result = [lhs[left] for left, _ in batch] + free
     return f"{''.join(lhs)},{''.join(rhs)}->{''.join(result)}"
+
+
+def users_spec(
+    name: str, ranks: Sequence[int], batch: list[tuple[int, int]], contracting: list[tuple[int, int]]
+) -> str | None:
+    """The product in the letters of the jnp.einsum that made it, which JAX has in names: `jit(f)/BTD,DZ->BTZ/dot_general`.
+
+    It is the einsum itself, in either order of its operands, or a product of its gradient, of which JAX has what comes
+    from the result first. None where it is neither, as of a batch that vmap has added.
+    """
+    found, turns = _EINSUM.findall(name), name.count("transpose(")
+    if not found or turns > 1:  # a gradient's gradient: any of its products
+        return None
+    left, right, result = found[-1]
+    for lhs, rhs in ((result, left), (result, right)) if turns else ((left, right), (right, left)):
+        if [len(lhs), len(rhs)] != list(ranks) or any(len(set(term)) < len(term) for term in (lhs, rhs)):
+            continue
+        pairs = [(lhs[i], rhs[k]) for i, k in [*batch, *contracting]]
+        shared = {letter for letter, _ in pairs}
+        # What has one letter is one dimension: the others have theirs alone.
+        if all(i == k for i, k in pairs) and set(lhs) & set(rhs) == shared:
+            kept = [lhs[i] for i, _ in batch]
+            free = [letter for letter in lhs + rhs if letter not in shared]
+            return f"{lhs},{rhs}->{''.join(kept + free)}"
+    return None
 
 
 def lettered(
