@@ -11,7 +11,7 @@ In layers, each of which imports those above it:
 
     graph, refusals, types                  a program of torch as data
     traces, trees, names                    places, nesting, what values are called
-    from_pt2, from_fx, capture              graphs of files and of exported programs, and what is exported
+    pt2, fx, capture                        graphs of files and of exported programs, and what is exported
     registry, op, ops, importer, programs   from a graph to a program, op by op
     tensors, shardings, activations         arrays, and where they lie
     sources, calls, importing               what is imported, and how its calls nest
@@ -26,7 +26,7 @@ import importlib
 from typing import Any
 
 from shoal.torch.compiler import Compiled, compile
-from shoal.torch.from_pt2 import from_pt2
+from shoal.torch.pt2 import from_pt2
 from shoal.torch.graph import Graph
 from shoal.torch.importing import import_program, supported_ops
 from shoal.torch.jit import jit
@@ -35,7 +35,7 @@ from shoal.torch.tensors import to_numpy, to_torch
 # What needs torch is imported with its first use.
 _LATER = {
     "export": "shoal.torch.capture",
-    "from_fx": "shoal.torch.from_fx",
+    "from_fx": "shoal.torch.fx",
     "train_step": "shoal.torch.train",
 }
 

@@ -58,9 +58,17 @@ class _Called(torch.nn.Module):
     def __init__(self, function: Callable[..., Any]):
         super().__init__()
         self._function = function
+        keep_frames(function)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
+
+
+def keep_frames(function: Callable[..., Any]) -> None:
+    """Has torch note the lines of a function, too: by default it keeps those of frames that are called "forward"."""
+    register = getattr(torch.fx.proxy, "_register_stack_trace_anchor", None)
+    if register is not None:
+        register(function)
 
 
 def _table() -> dict[Any, Any]:

@@ -124,7 +124,8 @@ def compile(
     args, kwargs: of a module or function, with the shapes and types of its calls; torch.export traces it with them.
     params: where parameters and buffers lie: globs over names of `state_dict()` to P(...), of which the last that
       matches counts; a `Plan`. What none names lies as is best.
-    inputs, outputs: the same of arguments and results: one P for all, a dict by names, or a tuple by positions.
+    inputs, outputs: the same of arguments and results: one P for all that have its dimensions, a dict by names, or a
+      tuple by positions.
     activations: by globs over module paths, where values lie that these modules return.
     options: fields of shoal.CompileOptions.
 

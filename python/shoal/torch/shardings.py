@@ -58,12 +58,14 @@ def of_state(graph: Graph, params: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def of_arguments(graph: Graph, inputs: Any) -> dict[str, Any]:
-    """Of a call's arguments: one spec for all, by names, or a tuple for the positional ones, each nested or a spec for
+    """Of a call's arguments: one spec for all that have its dimensions, by names, or a tuple for the positional ones, each nested or a spec for
     all below it."""
     users = [given for given in graph.inputs if given.kind == "user"]
-    names = [given.name for given in users if given.type is not None]
+    ranks = {given.name: len(given.type.shape) for given in users if given.type is not None}
+    names = list(ranks)
     if is_spec(inputs):
-        return {} if inputs is None else dict.fromkeys(names, as_ours(inputs, "inputs"))
+        spec = as_ours(inputs, "inputs")
+        return {} if spec is None else {name: spec for name, rank in ranks.items() if rank >= len(spec.dims)}
     if isinstance(inputs, Mapping):
         return by_globs(inputs, names, "inputs")
     positional = graph.in_tree.children[0] if graph.in_tree.children else graph.in_tree

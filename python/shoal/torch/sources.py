@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shoal.errors import TraceTypeError
-from shoal.torch.from_pt2 import from_pt2
+from shoal.torch.pt2 import from_pt2
 from shoal.torch.graph import Graph
 from shoal.torch.tensors import to_numpy
 
@@ -34,7 +34,7 @@ def source_of(program: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> S
     import torch
 
     from shoal.torch.capture import export
-    from shoal.torch.from_fx import from_fx
+    from shoal.torch.fx import from_fx
 
     if isinstance(program, torch.export.ExportedProgram):
         exported, name = program, "main"

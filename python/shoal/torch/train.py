@@ -28,8 +28,8 @@ from shoal.mesh import Mesh
 from shoal.optim import Transform, apply_updates, global_norm, shardings_like
 from shoal.torch.activations import Activations
 from shoal.torch.calls import Call
-from shoal.torch.capture import export
-from shoal.torch.from_fx import from_fx
+from shoal.torch.capture import export, keep_frames
+from shoal.torch.fx import from_fx
 from shoal.torch.graph import Graph, Node, Ref
 from shoal.torch.importer import Importer, check
 from shoal.torch.optimizers import Optimizer, of_shoal, of_torch
@@ -165,6 +165,7 @@ class _Loss(torch.nn.Module):
         super().__init__()
         self.module = module
         self._loss = loss
+        keep_frames(loss)
         self.training = module.training
 
     def forward(self, batch: Any) -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from shoal.torch.capture import export
-from shoal.torch.from_fx import from_fx
-from shoal.torch.from_pt2 import from_pt2
+from shoal.torch.fx import from_fx
+from shoal.torch.pt2 import from_pt2
 from shoal.torch.programs import write_program
 from torch_import_testing import differences, run
 

@@ -16,6 +16,7 @@ from shoal.errors import InputError, UnsupportedError
 from shoal.torch.graph import Argument, Graph, Input, Node, Output, Place, Ref, Result, Type
 from shoal.torch.names import result_names, unique_inputs
 from shoal.torch.refusals import Unsupported, refused_at
+from shoal.torch.registry import is_dropped, reason_of
 from shoal.torch.traces import place_of, with_places
 from shoal.torch.trees import tree_of_spec
 from shoal.torch.types import dtype_of_name
@@ -92,11 +93,13 @@ class _Reader:
         for node in module.graph.nodes:
             if node.op != "call_function" or node.target is operator.getitem:
                 continue
-            place = _place(node)
+            place, target = _place(node), _name(node.target)
             try:
                 nodes.append(self._node(node, place, module))
             except Unsupported as error:
-                self._problems[refused_at(place, _name(node.target), str(error))] = None
+                # What only computes with a size that is no number has been told of where that comes from.
+                if not self._problems or not (_is_of_sizes(node) or is_dropped(target)):
+                    self._problems[refused_at(place, target, reason_of(target) or str(error))] = None
         return with_places(nodes)
 
     def _node(self, node: torch.fx.Node, place: Place, module: torch.fx.GraphModule) -> Node:
@@ -162,15 +165,22 @@ class _Reader:
         try:
             return type_of(value)
         except Unsupported as error:
-            self._problems[refused_at(place, what, str(error))] = None
+            self._problems[refused_at(place, what, reason_of(what) or str(error))] = None
             return None
+
+
+def _is_of_sizes(node: torch.fx.Node) -> bool:
+    return isinstance(node.meta.get("val"), _SYMBOLS)
 
 
 def type_of(tensor: torch.Tensor) -> Type:
     """The type of a tensor; Unsupported where a size is none or elements have no counterpart."""
     for size in tensor.shape:
         if not isinstance(size, int):
-            raise Unsupported(f"size {size}, which is not a number; export without dynamic_shapes")
+            # Torch's letter for sizes that numbers of tensors decide.
+            is_counted = str(size).startswith("u")
+            advice = "which only the run knows; write torch.where, or say the size" if is_counted else "which is not a number; export without dynamic_shapes"
+            raise Unsupported(f"size {size}, {advice}")
     return Type(tuple(tensor.shape), dtype_of_name(str(tensor.dtype)))
 
 

@@ -68,7 +68,9 @@ class _Archive:
             raise InputError(f"{self._name}: its schema has version {version}; expected {_MAJOR}")
         reader = _Reader(program["graph_module"])
         state = dict(self._arrays()) if weights else {}
-        return reader.graph(os.path.basename(self._root) or "main", state, self._aliases())
+        # Of a file without a name torch calls it so.
+        title = self._root if self._root != "archive" else os.path.splitext(os.path.basename(self._name))[0]
+        return reader.graph(title or "main", state, self._aliases())
 
     def _read(self, entry: str) -> bytes:
         return self._archive.read(f"{self._root}/{entry}")
