@@ -12,8 +12,10 @@ In layers, each of which imports those above it:
     graph, refusals, types                  a program of torch as data
     traces, trees, names                    places, nesting, what values are called
     pt2, fx, capture                        graphs of files and of exported programs, and what is exported
-    registry, op, ops, importer, programs   from a graph to a program, op by op
-    tensors, shardings, activations         arrays, and where they lie
+    registry, settings, op, ops, importer,  from a graph to a program, op by op
+    programs, experts
+    tensors, shardings, specs, plans,       arrays, and where they lie
+    activations, annotations
     sources, calls, importing               what is imported, and how its calls nest
     compiler, jit, optimizers, train        what runs
 
@@ -30,18 +32,22 @@ from shoal.torch.pt2 import from_pt2
 from shoal.torch.graph import Graph
 from shoal.torch.importing import import_program, supported_ops
 from shoal.torch.jit import jit
+from shoal.torch.plans import dtensor_plan, ep_plan, mesh_of, tp_plan
 from shoal.torch.tensors import to_numpy, to_torch
 
 # What needs torch is imported with its first use.
 _LATER = {
+    "annotate": "shoal.torch.annotations",
     "export": "shoal.torch.capture",
     "from_fx": "shoal.torch.fx",
+    "register_experts": "shoal.torch.experts",
     "train_step": "shoal.torch.train",
 }
 
 __all__ = [
-    "Compiled", "Graph", "compile", "export", "from_fx", "from_pt2", "import_program", "jit", "supported_ops", "to_numpy",
-    "to_torch", "train_step",
+    "Compiled", "Graph", "annotate", "compile", "dtensor_plan", "ep_plan", "export", "from_fx", "from_pt2",
+    "import_program", "jit", "mesh_of", "register_experts", "supported_ops", "to_numpy", "to_torch", "tp_plan",
+    "train_step",
 ]  # fmt: skip
 
 

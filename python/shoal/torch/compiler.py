@@ -15,9 +15,11 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.executable import Executable, Session, compile_text
 from shoal.mesh import Mesh
+from shoal.moe import Layout
 from shoal.torch.activations import Activations
 from shoal.torch.calls import Call, seed_of
 from shoal.torch.programs import SEED, write_program
+from shoal.torch.settings import Settings
 from shoal.torch.shardings import of_arguments, of_results, of_state
 from shoal.torch.sources import source_of, state_of
 from shoal.torch.tensors import to_numpy, to_torch
@@ -114,6 +116,8 @@ def compile(
     inputs: Any = None,
     outputs: Any = None,
     activations: Mapping[str, Any] | None = None,
+    layout: Layout | None = None,
+    capacity_factor: float | None = None,
     target: str = "cpu",
     **options: Any,
 ) -> Compiled:
@@ -123,23 +127,26 @@ def compile(
       no torch.
     args, kwargs: of a module or function, with the shapes and types of its calls; torch.export traces it with them.
     params: where parameters and buffers lie: globs over names of `state_dict()` to P(...), of which the last that
-      matches counts; a `Plan`. What none names lies as is best.
+      matches counts, as `tp_plan(model)` gives them. What none names lies as is best.
     inputs, outputs: the same of arguments and results: one P for all that have its dimensions, a dict by names, or a
       tuple by positions.
     activations: by globs over module paths, where values lie that these modules return.
+    layout, capacity_factor: of experts that are one op, see `register_experts`: where their rows go, over the layout's
+      mesh, and how many an expert takes of them; without a factor none is dropped.
     options: fields of shoal.CompileOptions.
 
     TraceError of a glob that matches nothing and of what torch.export does not take; UnsupportedError with all ops that
     have no counterpart, each with its line and module; CompileError with the compiler's messages.
     """
     source = source_of(program, args, kwargs or {})
-    graph = source.graph
+    graph, settings = source.graph, Settings(layout, capacity_factor)
     written = write_program(
         graph,
-        mesh,
+        settings.mesh(mesh),
         shardings={**of_state(graph, params), **of_arguments(graph, inputs)},
         results=of_results(graph, outputs),
         hooks=Activations(graph, activations) if activations else None,
+        settings=settings,
     )
     executable = compile_text(written.text, target, source=f"<{written.name}>", **options)
     return Compiled(executable, Call(graph, source.rebuild), state_of(graph), source.is_torch)

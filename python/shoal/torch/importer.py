@@ -19,6 +19,7 @@ from shoal.torch.graph import Argument, Graph, Node, Ref, Result, Type
 from shoal.torch.op import NOT_MADE, Op
 from shoal.torch.refusals import Unsupported, described
 from shoal.torch.registry import find_importer, is_dropped, reason_of, takes, unknown_arguments
+from shoal.torch.settings import Settings
 
 __all__ = ["Hooks", "Importer", "check"]
 
@@ -36,9 +37,10 @@ class Hooks:
 class Importer:
     """Imports graphs into the program that is traced in this thread."""
 
-    def __init__(self, seed: Any = 0, hooks: Hooks | None = None):
+    def __init__(self, seed: Any = 0, hooks: Hooks | None = None, settings: Settings | None = None):
         """seed: of random numbers: a number, or a key, two int32, that the program reads."""
         self.seed = seed
+        self.settings = settings or Settings()
         # How many ops have drawn random numbers so far.
         self.draws = 0
         self._hooks = hooks or Hooks()

@@ -19,9 +19,11 @@ from shoal.devices import Array, Devices, Loaded, devices_of
 from shoal.errors import InputError
 from shoal.executable import CallStructure, Executable
 from shoal.mesh import Mesh
+from shoal.moe import Layout
 from shoal.torch.activations import Activations
 from shoal.torch.calls import Call, seed_of
 from shoal.torch.programs import SEED, write_program
+from shoal.torch.settings import Settings
 from shoal.torch.shardings import of_arguments, of_results, of_state
 from shoal.torch.sources import source_of, state_of
 from shoal.torch.tensors import to_numpy, to_torch
@@ -44,11 +46,19 @@ class TorchJitted:
       what the module writes over. The module itself is not changed.
     """
 
-    def __init__(self, program: Any, mesh: Mesh | None, layout: Mapping[str, Any], devices: Devices | None, options: Mapping[str, Any]):
+    def __init__(
+        self,
+        program: Any,
+        settings: Settings,
+        mesh: Mesh | None,
+        places: Mapping[str, Any],
+        devices: Devices | None,
+        options: Mapping[str, Any],
+    ):
         functools.update_wrapper(self, program if callable(program) else type(program), updated=())
         self.state: dict[str, Any] = {}
         self._program, self._mesh, self._devices = program, mesh, devices
-        self._layout, self._options = layout, options
+        self._settings, self._places, self._options = settings, places, options
         self._programs: dict[Any, _Program] = {}
 
     def __call__(self, *args: Any, seed: int = 0, **kwargs: Any) -> Any:
@@ -99,14 +109,15 @@ class TorchJitted:
     def _make(self, args: Any, kwargs: Any) -> _Program:
         examples = [_example(value) for value in args]
         source = source_of(self._program, examples, {name: _example(value) for name, value in kwargs.items()})
-        graph, layout = source.graph, self._layout
-        activations = layout["activations"]
+        graph, places = source.graph, self._places
+        activations = places["activations"]
         program = write_program(
             graph,
             self._mesh,
-            shardings={**of_state(graph, layout["params"]), **of_arguments(graph, layout["inputs"])},
-            results=of_results(graph, layout["outputs"]),
+            shardings={**of_state(graph, places["params"]), **of_arguments(graph, places["inputs"])},
+            results=of_results(graph, places["outputs"]),
             hooks=Activations(graph, activations) if activations else None,
+            settings=self._settings,
         )
         count = self._mesh.size if self._mesh is not None else 1
         devices = self._devices or devices_of(count)
@@ -127,13 +138,15 @@ def jit(
     inputs: Any = None,
     outputs: Any = None,
     activations: Mapping[str, Any] | None = None,
+    layout: Layout | None = None,
+    capacity_factor: float | None = None,
     devices: Devices | None = None,
     target: str = "cpu",
     **options: Any,
 ) -> Any:
     """A module or function whose calls run on the devices of a mesh, on one without it.
 
-    program, params, inputs, outputs, activations, options: as of `shoal.torch.compile`. Without a program a decorator.
+    program, params, inputs, outputs, activations, layout, capacity_factor, options: as of `shoal.torch.compile`. Without a program a decorator.
     devices: of `shoal.launch`; by default those of this process.
 
     It is exported once for each combination of its arguments' types. A module's parameters are brought to the devices by
@@ -142,10 +155,11 @@ def jit(
     """
     options["target"] = target
     check_options(options)
-    layout = {"params": params, "inputs": inputs, "outputs": outputs, "activations": activations}
+    settings = Settings(layout, capacity_factor)
+    places = {"params": params, "inputs": inputs, "outputs": outputs, "activations": activations}
 
     def decorate(function: Callable[..., Any]) -> TorchJitted:
-        return TorchJitted(function, mesh, layout, devices, options)
+        return TorchJitted(function, settings, settings.mesh(mesh), places, devices, options)
 
     return decorate if program is None else decorate(program)
 

@@ -13,6 +13,7 @@ from shoal.frontend.broadcasting import as_operand
 from shoal.frontend.conversion import convert
 from shoal.frontend.value import Value
 from shoal.torch.graph import Graph, Node, Type
+from shoal.torch.settings import Settings
 
 if TYPE_CHECKING:
     from shoal.torch.importer import Importer
@@ -33,6 +34,11 @@ class Op:
     def __init__(self, importer: Importer, node: Node):
         self._importer = importer
         self.node = node
+
+    @property
+    def settings(self) -> Settings:
+        """What the caller says beside the graph."""
+        return self._importer.settings
 
     @property
     def types(self) -> list[Type]:

@@ -17,6 +17,7 @@ from shoal.mesh import Mesh
 from shoal.mesh_sharding import MeshSharding
 from shoal.torch.graph import Graph, Ref
 from shoal.torch.importer import Hooks, Importer, check
+from shoal.torch.settings import Settings
 
 # What a program that draws random numbers reads beside its arguments: a key, as of shoal.random.key.
 SEED = "seed"
@@ -29,6 +30,7 @@ def write_program(
     shardings: Mapping[str, Any] | None = None,
     results: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
+    settings: Settings | None = None,
     inputs: Sequence[MeshSharding | None] = (),
     outputs: Sequence[MeshSharding | None] = (),
 ) -> Program:
@@ -36,7 +38,7 @@ def write_program(
 
     shardings, results: where inputs and outputs lie, by their names. inputs, outputs: the same of those that these
       say nothing of, in the program's order.
-    hooks: what is done at values beside what the graph says.
+    hooks: what is done at values beside what the graph says. settings: what importers are told.
 
     Inputs are the graph's, by their names, that are tensors; then, where it draws random numbers, "seed", int32[2]. Results
     are what the module returns and what it writes over, which is donated. UnsupportedError with all that is in the way.
@@ -48,12 +50,12 @@ def write_program(
         for given in graph.inputs
         if given.type is not None
     )
-    importer = Importer(hooks=hooks)
+    importer = Importer(hooks=hooks, settings=settings)
     program = _traced(graph, importer, specs, mesh, results, inputs, outputs)
     if not importer.draws:
         return program
     specs[SEED] = TensorSpec((2,), np.int32, shardings.get(SEED))
-    return _traced(graph, Importer(SEED, hooks), specs, mesh, results, inputs, outputs)
+    return _traced(graph, Importer(SEED, hooks, settings), specs, mesh, results, inputs, outputs)
 
 
 def _traced(

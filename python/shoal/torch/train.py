@@ -25,15 +25,17 @@ from shoal.frontend import random
 from shoal.frontend.annotations import P
 from shoal.frontend.autodiff import value_and_grad
 from shoal.mesh import Mesh
+from shoal.moe import Layout
 from shoal.optim import Transform, apply_updates, global_norm, shardings_like
 from shoal.torch.activations import Activations
 from shoal.torch.calls import Call
 from shoal.torch.capture import export, keep_frames
 from shoal.torch.fx import from_fx
 from shoal.torch.graph import Graph, Node, Ref
-from shoal.torch.importer import Importer, check
+from shoal.torch.importer import Hooks, Importer, check
 from shoal.torch.optimizers import Optimizer, of_shoal, of_torch
 from shoal.torch.programs import evaluate
+from shoal.torch.settings import Settings
 from shoal.torch.shardings import of_arguments, of_state
 from shoal.torch.sources import state_of
 from shoal.torch.tensors import to_numpy, to_torch
@@ -117,6 +119,8 @@ def train_step(
     params: Mapping[str, Any] | None = None,
     inputs: Any = None,
     activations: Mapping[str, Any] | None = None,
+    layout: Layout | None = None,
+    capacity_factor: float | None = None,
     seed: int = 0,
     devices: Devices | None = None,
     **options: Any,
@@ -127,7 +131,7 @@ def train_step(
     optimizer: of torch, SGD, Adam or AdamW, whose groups are read and whose learning rates are read at each step; or one of
       shoal.optim. Parameters that it does not have, and those that need no gradient, stay.
     batch: with the shapes and types of all batches: a tensor, or tuples, lists and dicts of them.
-    params, activations: as of `shoal.torch.compile`; moments lie as their parameters. inputs: where the batch lies: one P
+    params, activations, layout, capacity_factor: as of `shoal.torch.compile`; moments lie as their parameters. inputs: where the batch lies: one P
       for all, or a dict by the names of its tensors.
     seed: of random numbers, as of dropout, with the step's number. options: fields of CompileOptions.
 
@@ -146,7 +150,9 @@ def train_step(
         raise TraceTypeError(f"optimizer: expected one of torch.optim or shoal.optim, got {type(optimizer).__name__}")
     first = _first_state(state, moved)
     hooks = Activations(graph, activations) if activations else None
-    function = _step_of(graph, moved, seed, hooks)
+    settings = Settings(layout, capacity_factor)
+    mesh = settings.mesh(mesh)
+    function = _step_of(graph, moved, seed, (hooks, settings))
     shardings = None
     if mesh is not None:
         specs, rows = of_state(graph, params), of_arguments(graph, inputs)
@@ -224,8 +230,8 @@ def _shardings(state: State, specs: Mapping[str, Any]) -> State:
     return State(P(), params, {name: specs.get(name) for name in state.buffers}, moments)
 
 
-def _step_of(graph: Graph, optimizer: Optimizer, seed: int, hooks: Any) -> Callable[..., Any]:
-    """The function that is traced."""
+def _step_of(graph: Graph, optimizer: Optimizer, seed: int, told: tuple[Hooks | None, Settings]) -> Callable[..., Any]:
+    """The function that is traced; told: what the importer is."""
     written = {output.name for output in graph.outputs if output.kind != "user"}
     users = [output for output in graph.outputs if output.kind == "user"]
     if not all(isinstance(output.value, Ref) for output in users):
@@ -235,7 +241,7 @@ def _step_of(graph: Graph, optimizer: Optimizer, seed: int, hooks: Any) -> Calla
         key = random.fold_in(random.key(seed), state.step)
 
         def loss_of(params: Mapping[str, Any]) -> Any:
-            results = dict(evaluate(graph, Importer(key, hooks), {**state.buffers, **params, **batch}))
+            results = dict(evaluate(graph, Importer(key, *told), {**state.buffers, **params, **batch}))
             return results.pop("loss"), results
 
         (value, others), grads = value_and_grad(loss_of, has_aux=True)(state.params)

@@ -33,7 +33,10 @@ def decoder(name, attention="sdpa", experts=None, **fields):
     """A causal language model in evaluation mode, with the numbers of seed 0."""
     torch.manual_seed(0)
     head = "LMHeadModel" if name == "GPT2" else "ForCausalLM"
-    config = getattr(transformers, f"{name}Config")(**(DECODERS[name] | fields), use_cache=False)
+    fields = DECODERS[name] | fields
+    if "layer_types" in fields:
+        fields["layer_types"] = fields["layer_types"][: fields["num_hidden_layers"]]
+    config = getattr(transformers, f"{name}Config")(**fields, use_cache=False)
     config._attn_implementation = attention
     model = getattr(transformers, f"{name}{head}")(config).eval()
     if experts is not None:

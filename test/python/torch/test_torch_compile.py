@@ -249,3 +249,36 @@ def test_large_models_need_no_numbers():
         exe(np.ones((3, 8), np.float32))
     exe.state = {"weight": np.ones((4, 8), np.float32), "bias": np.zeros(4, np.float32)}
     assert torch.equal(exe(np.ones((3, 8), np.float32)), torch.full((3, 4), 8.0))
+
+
+def test_annotations_in_modules():
+    """The identity for torch, also of gradients; a constraint in programs with a mesh."""
+
+    class Annotated(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up = torch.nn.Linear(8, 16)
+
+        def forward(self, x):
+            x = st.annotate(x, P("data", ...))
+            return st.annotate(torch.relu(self.up(x)), P("data", "model"), hint=True)
+
+    module, x = Annotated(), rows().requires_grad_()
+    expected = module(x)
+    assert torch.equal(expected, torch.relu(module.up(x)))
+    expected.sum().backward()
+    assert x.grad is not None
+    exe = st.compile(module, (x.detach(),), mesh=MESH)
+    assert exe.text.count('"shoal.sharding_constraint"') == 2 and exe.text.count("hint") == 1
+    torch.testing.assert_close(exe(x.detach()), expected.detach())
+    assert "sharding_constraint" not in st.compile(module, (x.detach(),)).text
+
+
+def test_placements_of_torch():
+    from torch.distributed.tensor import Partial, Replicate, Shard
+
+    from shoal.torch.plans import of_placements
+
+    assert of_placements((Shard(0), Replicate()), ("data", "model"), 2).dims == ("data", None)
+    with pytest.raises(UnsupportedError, match="Partial"):
+        of_placements((Partial(), Replicate()), ("data", "model"), 2)

@@ -102,3 +102,18 @@ def test_a_decoder_on_four_devices():
     shardings = of_state(graph, plan) | of_arguments(graph, P("data"))
     actual, expected, _ = imported(model, {"input_ids": tokens()}, devices=4, mesh=mesh, shardings=shardings)
     assert np.abs(actual - expected).max() <= 1e-6
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_plans_of_transformers(name):
+    """Experts by the model's ep_plan, attention by its tp_plan, on four devices."""
+    model = decoder(name, "eager" if name == "GptOss" else "sdpa", "grouped_mm")
+    plan = st.tp_plan(model, "model") | st.ep_plan(model, "expert")
+    experts = [spec for key, spec in plan.items() if "experts" in key]
+    assert experts and all(spec.dims[0] == "expert" for spec in experts)
+    from shoal.torch.shardings import of_state
+
+    graph = st.from_fx(st.export(model, (), {"input_ids": tokens()}))
+    mesh = shoal.Mesh(expert=2, model=2)
+    actual, expected, _ = imported(model, {"input_ids": tokens()}, devices=4, mesh=mesh, shardings=of_state(graph, plan))
+    assert np.abs(actual - expected).max() <= 1e-6

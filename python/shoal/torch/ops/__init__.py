@@ -4,11 +4,13 @@
 
 from shoal.torch.ops import (
     activations,
+    annotations,
     arithmetic,
     attention,
     control_flow,
     creation,
     elementwise,
+    experts,
     indexing,
     losses,
     norms,
