@@ -25,7 +25,7 @@ To import the package imports no torch: .pt2 files need none.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.torch.compiler import Compiled, compile
 from shoal.torch.pt2 import from_pt2
@@ -34,6 +34,13 @@ from shoal.torch.importing import import_program, supported_ops
 from shoal.torch.jit import jit
 from shoal.torch.plans import dtensor_plan, ep_plan, mesh_of, tp_plan
 from shoal.torch.tensors import to_numpy, to_torch
+
+if TYPE_CHECKING:
+    from shoal.torch.annotations import annotate
+    from shoal.torch.capture import export
+    from shoal.torch.experts import register_experts
+    from shoal.torch.fx import from_fx
+    from shoal.torch.train import train_step
 
 # What needs torch is imported with its first use.
 _LATER = {

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from shoal.devices import Array
 from shoal.errors import InputError
 from shoal.torch.graph import Graph, Ref
 from shoal.torch.programs import SEED
+from shoal.torch.tensors import overwrite
 
 Result = Any
 
@@ -57,8 +59,20 @@ class Call:
 
     @property
     def written(self) -> list[str]:
-        """The names of what the module writes over: buffers, and arguments."""
-        return [output.name for output in self.graph.outputs if output.kind != "user"]
+        """The names of the buffers that the module writes over."""
+        return [output.name for output in self.graph.outputs if output.kind == "buffer"]
+
+    def write_back(self, arguments: Mapping[str, Any], results: Mapping[str, Any]) -> None:
+        """Writes over the caller's tensors and arrays as the module does, with results by their names."""
+        for output in self.graph.outputs:
+            if output.kind == "input":
+                overwrite(arguments[output.name], results[output.name])
+
+    def check_writable(self, arguments: Mapping[str, Any]) -> None:
+        """InputError where the module writes over an argument that cannot be: one that lies on devices."""
+        for output in self.graph.outputs:
+            if output.kind == "input" and isinstance(arguments[output.name], Array):
+                raise InputError(f'argument "{output.name}": the module writes over it; expected a tensor, got an Array on devices')
 
     @property
     def state(self) -> list[str]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -57,11 +58,14 @@ class _Called(torch.nn.Module):
 
     def __init__(self, function: Callable[..., Any]):
         super().__init__()
-        self._function = function
         keep_frames(function)
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
+        # With the function's signature: arguments have the names that it has for them.
+        @functools.wraps(function)
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        self.forward = forward
 
 
 def keep_frames(function: Callable[..., Any]) -> None:

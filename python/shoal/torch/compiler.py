@@ -47,8 +47,11 @@ class Compiled:
         .pt2 file arrays. seed: of random numbers. timeout: seconds after which all is ended.
         InputError of arguments that do not fit and of parameters without numbers; RunError with what processes wrote.
         """
-        arguments = {name: to_numpy(value) for name, value in self._call.arguments(args, kwargs).items()}
-        results = self._run({**self._known(), **arguments}, seed, timeout)
+        arguments = self._call.arguments(args, kwargs)
+        self._call.check_writable(arguments)
+        given = {name: to_numpy(value) for name, value in arguments.items()}
+        results = self._run({**self._known(), **given}, seed, timeout)
+        self._call.write_back(arguments, results)
         self.state.update({name: results[name] for name in self._call.written if name in self.state})
         made = {name: to_torch(value) for name, value in results.items()} if self._is_torch else results
         return self._call.result(made)

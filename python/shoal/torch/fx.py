@@ -14,7 +14,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
 from shoal.errors import InputError, UnsupportedError
 from shoal.torch.graph import Argument, Graph, Input, Node, Output, Place, Ref, Result, Type
-from shoal.torch.names import result_names, unique_inputs
+from shoal.torch.names import result_names, unique_inputs, unique_outputs
 from shoal.torch.refusals import Unsupported, refused_at
 from shoal.torch.registry import is_dropped, reason_of
 from shoal.torch.traces import place_of, with_places
@@ -65,7 +65,7 @@ class _Reader:
         if self._problems:
             raise UnsupportedError("\n".join(self._problems))
         state = {key: tensor.detach() for key, tensor in tensors.items() if isinstance(tensor, torch.Tensor)}
-        return Graph(inputs.kept, inputs.renamed(nodes), inputs.renamed_outputs(outputs), name, state, in_tree, out_tree)
+        return Graph(inputs.kept, inputs.renamed(nodes), inputs.renamed_outputs(unique_outputs(outputs)), name, state, in_tree, out_tree)
 
     def _input(self, spec: Any, node: torch.fx.Node) -> Input:
         kind = _INPUTS.get(spec.kind)
@@ -179,8 +179,9 @@ def type_of(tensor: torch.Tensor) -> Type:
         if not isinstance(size, int):
             # Torch's letter for sizes that numbers of tensors decide.
             is_counted = str(size).startswith("u")
-            advice = "which only the run knows; write torch.where, or say the size" if is_counted else "which is not a number; export without dynamic_shapes"
-            raise Unsupported(f"size {size}, {advice}")
+            if is_counted:
+                raise Unsupported(f"size {size}, which only the run knows; write torch.where, or say the size")
+            raise Unsupported(f"size {size}, which is not a number; export without dynamic_shapes")
     return Type(tuple(tensor.shape), dtype_of_name(str(tensor.dtype)))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from shoal.errors import TraceError, UnsupportedError
 from shoal.frontend import random
+from shoal.frontend.broadcasting import as_operand
 from shoal.frontend.core import at
 from shoal.frontend.value import Value
 from shoal.torch import ops
@@ -43,12 +44,15 @@ class Importer:
         self.settings = settings or Settings()
         # How many ops have drawn random numbers so far.
         self.draws = 0
+        # What is in the way, each once, and the first exception of these.
+        self.problems: dict[str, None] = {}
+        self.cause: Exception | None = None
         self._hooks = hooks or Hooks()
 
     def run(self, graph: Graph, values: Mapping[str, Any]) -> list[Any]:
         """What the graph's outputs are, for values of its inputs by their names in the graph.
 
-        UnsupportedError with all that is in the way, unless `check` has said it before.
+        What is in the way is among the problems, and zeros stand for its results, so that all of it is found.
         """
         known = {given.value: given.constant for given in graph.inputs if given.type is None}
         known.update(values)
@@ -65,14 +69,17 @@ class Importer:
         return random.fold_in(base, self.draws - 1)
 
     def _import(self, node: Node, known: dict[str, Any]) -> None:
-        importer, args = _importer_of(node), {}
+        args: dict[str, Any] = {}
         try:
+            importer = _importer_of(node)
             args = {name: _resolved(arg, known) for name, arg in node.args.items() if takes(node.target, name)}
             results = importer(Op(self, node), **args)
             results = list(results) if isinstance(results, (tuple, list)) else [results]
             _check_results(node, results)
         except (Unsupported, TraceError) as error:
-            raise UnsupportedError(described(node, _types(args), str(error))) from error
+            self.problems[described(node, _types(args), str(error))] = None
+            self.cause = self.cause or error
+            results = [_nothing(result.type) for result in node.results]
         for result, value in zip(node.results, results):
             if result.type is not None:
                 known[result.name] = value if value is NOT_MADE else self._hooks.made(node, value)
@@ -80,19 +87,25 @@ class Importer:
 
 def check(graph: Graph) -> None:
     """UnsupportedError with every op of the graph that has no importer, and every argument that its importer has not."""
+    problems = _problems(graph)
+    if problems:
+        raise UnsupportedError("\n".join(problems))
+
+
+def _problems(graph: Graph) -> dict[str, None]:
+    """Those of its ops, and of the graphs that these hold."""
     types = {given.value: given.type for given in graph.inputs}
     problems: dict[str, None] = {}
     for node in graph.nodes:
         types.update({result.name: result.type for result in node.results})
         problem = _problem(node)
         if problem is not None:
-            operands = [types[ref.name] for ref in _refs(node.args) if types.get(ref.name) is not None]
-            problems[described(node, operands, problem)] = None
+            operands = (types.get(ref.name) for ref in _refs(node.args))
+            problems[described(node, [type for type in operands if type is not None], problem)] = None
         for inner in node.args.values():
-            if isinstance(inner, Graph) and problem is None:
-                check(inner)
-    if problems:
-        raise UnsupportedError("\n".join(problems))
+            if isinstance(inner, Graph):
+                problems |= _problems(inner)
+    return problems
 
 
 def _problem(node: Node) -> str | None:
@@ -108,8 +121,12 @@ def _problem(node: Node) -> str | None:
 def _importer_of(node: Node) -> Callable[..., Any]:
     importer = find_importer(node.target)
     if importer is None:
-        raise UnsupportedError(described(node, [], reason_of(node.target)))
+        raise Unsupported(reason_of(node.target))
     return importer
+
+
+def _nothing(type: Type | None) -> Any:
+    return NOT_MADE if type is None else as_operand(0, type.shape, type.dtype)
 
 
 def _resolved(argument: Argument, known: Mapping[str, Any]) -> Any:

@@ -67,10 +67,13 @@ class TorchJitted:
         Arguments are tensors of torch, arrays of NumPy, or `shoal.Array`s, which are taken where they lie.
         """
         program = self._find(args, kwargs)
-        given = {name: to_numpy(value) for name, value in program.call.arguments(args, kwargs).items()}
+        arguments = program.call.arguments(args, kwargs)
+        program.call.check_writable(arguments)
+        given = {name: to_numpy(value) for name, value in arguments.items()}
         given[SEED] = seed_of(seed)
         values = [self._value(program, number, name, given) for number, name in enumerate(program.names)]
         results = dict(zip(program.results, program.loaded.run(values)))
+        program.call.write_back(arguments, results)
         self.state.update({name: results[name] for name in program.call.written if name in self.state})
         return program.call.result(results)
 
@@ -146,7 +149,8 @@ def jit(
 ) -> Any:
     """A module or function whose calls run on the devices of a mesh, on one without it.
 
-    program, params, inputs, outputs, activations, layout, capacity_factor, options: as of `shoal.torch.compile`. Without a program a decorator.
+    program, params, inputs, outputs, activations, layout, capacity_factor, options: as of `shoal.torch.compile`. Without
+      a program a decorator.
     devices: of `shoal.launch`; by default those of this process.
 
     It is exported once for each combination of its arguments' types. A module's parameters are brought to the devices by

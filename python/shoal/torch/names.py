@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.torch.graph import Graph, Input, Node, Output, Ref, Tree
+from shoal.torch.graph import Input, Node, Output, Ref, Tree
 
 
 def result_names(tree: Tree) -> list[str]:
@@ -68,6 +68,12 @@ def unique_inputs(inputs: Sequence[Input], aliases: Mapping[str, str]) -> Inputs
     )
 
 
-def user_inputs(graph: Graph) -> list[Input]:
-    """The arguments of a call that are tensors, in their order."""
-    return [given for given in graph.inputs if given.kind == "user" and given.type is not None]
+def unique_outputs(outputs: Sequence[Output]) -> list[Output]:
+    """A result that has the name of what is written over as "result.name"."""
+    written = {output.name for output in outputs if output.kind != "user"}
+    return [
+        dataclasses.replace(output, name=f"result.{output.name}")
+        if output.kind == "user" and output.name in written
+        else output
+        for output in outputs
+    ]

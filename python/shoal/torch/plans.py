@@ -100,7 +100,8 @@ def of_styles(styles: Mapping[str, str], parameters: Mapping[str, int], axis: st
         if style in _OF_ACTIVATIONS:
             continue
         if style not in _STYLES:
-            raise UnsupportedError(f'plan: "{path}": style "{style}" is not supported; expected one of {", ".join(sorted([*_STYLES, *_OF_ACTIVATIONS]))}')
+            known = ", ".join(sorted([*_STYLES, *_OF_ACTIVATIONS]))
+            raise UnsupportedError(f'plan: "{path}": style "{style}" is not supported; expected one of {known}')
         for name, rank in parameters.items():
             if any(fnmatch.fnmatchcase(name, f"{path}{end}") for end in ("", ".weight", ".bias")):
                 plan[name] = _STYLES[style](rank, axis)
@@ -146,7 +147,9 @@ def of_placements(placements: Sequence[Any], axes: Sequence[str], rank: int, nam
         if kind == "Replicate":
             continue
         if kind not in ("Shard", "_StridedShard"):
-            raise UnsupportedError(f'"{name}": placement {placement!r} over "{axis}" is not supported; expected Shard or Replicate')
+            raise UnsupportedError(
+                f'"{name}": placement {placement!r} over "{axis}" is not supported; expected Shard or Replicate'
+            )
         dim = placement.dim % rank
         # Strided: the axes behind it have split the dimension before it did, so they are the outer ones.
         (outer if kind == "_StridedShard" else dims)[dim].append(axis)

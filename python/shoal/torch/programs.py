@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.errors import UnsupportedError
 from shoal.frontend.core import current
 from shoal.frontend.tracing import Program, TensorSpec, trace_program
 from shoal.frontend.value import Value
@@ -41,7 +42,7 @@ def write_program(
     hooks: what is done at values beside what the graph says. settings: what importers are told.
 
     Inputs are the graph's, by their names, that are tensors; then, where it draws random numbers, "seed", int32[2]. Results
-    are what the module returns and what it writes over, which is donated. UnsupportedError with all that is in the way.
+    are what the module returns and what it writes over; buffers are donated for that. UnsupportedError with all that is in the way.
     """
     check(graph)
     shardings, results = shardings or {}, results or {}
@@ -70,7 +71,8 @@ def _traced(
     def main(**values: Value) -> OrderedDict[str, Value]:
         return evaluate(graph, importer, values)
 
-    written = {output.name for output in graph.outputs if output.kind != "user"}
+    # A caller's own arrays are not given away: what is written over them is copied back.
+    written = {output.name for output in graph.outputs if output.kind == "buffer"}
     return trace_program(
         main,
         specs,
@@ -92,6 +94,8 @@ def evaluate(graph: Graph, importer: Importer, values: Mapping[str, Any]) -> Ord
     current("a program of torch").builder.location = place
     known = {given.value: values[given.name] for given in graph.inputs if given.type is not None}
     made = importer.run(graph, known)
+    if importer.problems:
+        raise UnsupportedError("\n".join(importer.problems)) from importer.cause
     kept = [(output, value) for output, value in zip(graph.outputs, made) if isinstance(output.value, Ref)]
     return OrderedDict((output.name, value) for output, value in kept if isinstance(value, Value))
 

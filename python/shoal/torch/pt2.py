@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from shoal.errors import InputError, UnsupportedError
+from shoal.errors import InputError, ShoalError, UnsupportedError
 from shoal.torch.graph import Argument, Graph, Input, Node, Output, Place, Ref, Result, Tree, Type
-from shoal.torch.names import result_names, unique_inputs
+from shoal.torch.names import result_names, unique_inputs, unique_outputs
 from shoal.torch.refusals import Unsupported, refused_at
 from shoal.torch.traces import place_of, with_places
 from shoal.torch.trees import tree_of_json
@@ -49,7 +49,9 @@ def from_pt2(file: str | os.PathLike[str] | BinaryIO, *, weights: bool = True) -
     try:
         with zipfile.ZipFile(file) as archive:
             return _Archive(archive, name).graph(weights)
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except ShoalError:
+        raise
+    except (zipfile.BadZipFile, LookupError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{name}: expected a .pt2 file of torch.export.save: {error}") from error
 
 
@@ -133,7 +135,7 @@ class _Reader:
         outputs = _outputs(signature["output_specs"], out_tree)
         if self._problems:
             raise UnsupportedError("\n".join(self._problems))
-        return Graph(inputs.kept, inputs.renamed(nodes), inputs.renamed_outputs(outputs), name, state, in_tree, out_tree)
+        return Graph(inputs.kept, inputs.renamed(nodes), inputs.renamed_outputs(unique_outputs(outputs)), name, state, in_tree, out_tree)
 
     def _types(self, graph: Mapping[str, Any]) -> dict[str, Type | None]:
         types: dict[str, Type | None] = {}

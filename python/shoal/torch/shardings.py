@@ -58,8 +58,8 @@ def of_state(graph: Graph, params: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def of_arguments(graph: Graph, inputs: Any) -> dict[str, Any]:
-    """Of a call's arguments: one spec for all that have its dimensions, by names, or a tuple for the positional ones, each nested or a spec for
-    all below it."""
+    """Of a call's arguments: one spec for all that have its dimensions, by names, or a tuple for the positional ones, each
+    nested or a spec for all below it."""
     users = [given for given in graph.inputs if given.kind == "user"]
     ranks = {given.name: len(given.type.shape) for given in users if given.type is not None}
     names = list(ranks)

@@ -41,6 +41,14 @@ def to_numpy(value: Any) -> Any:
     return tensor.view(getattr(torch, _BITS[dtype.itemsize])).numpy().view(dtype)
 
 
+def overwrite(target: Any, value: Any) -> None:
+    """The numbers of an array in a tensor's place, or in another array's."""
+    if is_tensor(target):
+        target.detach().copy_(to_torch(value))
+    else:
+        target[...] = np.asarray(value)
+
+
 def to_torch(value: Any) -> Any:
     """The tensor of an array, in its memory where that may be written to; anything else as it is.
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from shoal.torch.graph import Node, Place
 
 _FRAME = re.compile(r'File "([^"]*)", line (\d+)')
-# Frames of torch's own, and of what captures functions for it, say nothing of the program. Those of other libraries stay: the model may be theirs.
+# Frames of torch's own, and of what captures functions for it, say nothing of the program. Those of other libraries stay:
+# the model may be theirs.
 _TORCH = re.compile(r"(^|[/\\])(site|dist)-packages[/\\]torch[/\\]|^<|[/\\]shoal[/\\]torch[/\\]\w+\.py$")
 
 

@@ -19,7 +19,7 @@ import torch
 
 import shoal.frontend.jit as calls
 from shoal.devices import Array, Devices
-from shoal.errors import InputError, TraceError, TraceTypeError
+from shoal.errors import InputError, TraceError, TraceTypeError, UnsupportedError
 from shoal.executable import Executable
 from shoal.frontend import random
 from shoal.frontend.annotations import P
@@ -131,37 +131,47 @@ def train_step(
     optimizer: of torch, SGD, Adam or AdamW, whose groups are read and whose learning rates are read at each step; or one of
       shoal.optim. Parameters that it does not have, and those that need no gradient, stay.
     batch: with the shapes and types of all batches: a tensor, or tuples, lists and dicts of them.
-    params, activations, layout, capacity_factor: as of `shoal.torch.compile`; moments lie as their parameters. inputs: where the batch lies: one P
-      for all, or a dict by the names of its tensors.
+    params, activations, layout, capacity_factor: as of `shoal.torch.compile`; moments lie as their parameters.
+    inputs: where the batch lies: one P for all, or a dict by the names of its tensors.
     seed: of random numbers, as of dropout, with the step's number. options: fields of CompileOptions.
 
     What detach and no_grad keep from gradients stays so. Raises as `shoal.torch.compile`, and UnsupportedError of optimisers.
     """
     graph = _of_module(from_fx(export(_Loss(module, loss), (batch,)), type(module).__name__))
     check(graph)
+    written = [output.name for output in graph.outputs if output.kind == "input"]
+    if written:
+        raise UnsupportedError(f'loss: it writes over "{written[0]}" of its batch, which is not supported; clone it before')
+    moved, settings = _optimizer_of(optimizer, module, graph), Settings(layout, capacity_factor)
+    first, mesh = _first_state(state_of(graph), moved), settings.mesh(mesh)
+    hooks = Activations(graph, activations) if activations else None
+    run = calls.jit(
+        _step_of(graph, moved, seed, (hooks, settings)),
+        mesh=mesh,
+        in_shardings=None if mesh is None else _places(graph, first, params, inputs),
+        donate_argnums=0,
+        devices=devices,
+        **options,
+    )
+    return TrainStep(run, first, Call(graph), moved, _aliases(graph))
+
+
+def _optimizer_of(optimizer: Any, module: torch.nn.Module, graph: Graph) -> Optimizer:
+    """The one that is given, for the parameters that the loss reads and that need gradients."""
     parameters = {name: p for name, p in module.named_parameters(remove_duplicate=False) if p.requires_grad}
-    state, aliases = state_of(graph), _aliases(graph)
     trained = frozenset(given.name for given in graph.inputs if given.kind == "parameter" and given.name in parameters)
     if isinstance(optimizer, torch.optim.Optimizer):
-        moved = of_torch(optimizer, {name: parameters[name] for name in sorted(trained)})
-    elif isinstance(optimizer, Transform):
-        moved = of_shoal(optimizer, trained)
-    else:
-        raise TraceTypeError(f"optimizer: expected one of torch.optim or shoal.optim, got {type(optimizer).__name__}")
-    first = _first_state(state, moved)
-    hooks = Activations(graph, activations) if activations else None
-    settings = Settings(layout, capacity_factor)
-    mesh = settings.mesh(mesh)
-    function = _step_of(graph, moved, seed, (hooks, settings))
-    shardings = None
-    if mesh is not None:
-        specs, rows = of_state(graph, params), of_arguments(graph, inputs)
-        names = [given.name for given in graph.inputs if given.kind == "user" and given.type is not None]
-        shardings = (_shardings(first, specs), {name: rows.get(name) for name in names}, P())
-    run = calls.jit(
-        function, mesh=mesh, in_shardings=shardings, donate_argnums=0, devices=devices, **options
-    )
-    return TrainStep(run, first, Call(graph), moved, aliases)
+        return of_torch(optimizer, {name: parameters[name] for name in sorted(trained)})
+    if isinstance(optimizer, Transform):
+        return of_shoal(optimizer, trained)
+    raise TraceTypeError(f"optimizer: expected one of torch.optim or shoal.optim, got {type(optimizer).__name__}")
+
+
+def _places(graph: Graph, first: State, params: Mapping[str, Any] | None, inputs: Any) -> tuple[Any, ...]:
+    """Of the state, the batch and the rates."""
+    specs, rows = of_state(graph, params), of_arguments(graph, inputs)
+    names = [given.name for given in graph.inputs if given.kind == "user" and given.type is not None]
+    return _shardings(first, specs), {name: rows.get(name) for name in names}, P()
 
 
 class _Loss(torch.nn.Module):

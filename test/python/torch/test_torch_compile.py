@@ -282,3 +282,36 @@ def test_placements_of_torch():
     assert of_placements((Shard(0), Replicate()), ("data", "model"), 2).dims == ("data", None)
     with pytest.raises(UnsupportedError, match="Partial"):
         of_placements((Partial(), Replicate()), ("data", "model"), 2)
+
+
+def test_arguments_are_written_over_as_torch_does():
+    def function(x, y):
+        x.add_(y)
+        return x * 2
+
+    x, y = rows(), rows(2)
+    expected = (x + y).clone()
+    result = st.compile(function, (x.clone(), y))(x, y)
+    assert torch.equal(x, expected) and torch.equal(result, expected * 2)
+    run = st.jit(function)
+    run(x, y)
+    assert torch.equal(x, expected + y)
+    array = run(x, y)
+    with pytest.raises(InputError, match='argument "x": the module writes over it; expected a tensor, got an Array on devices'):
+        run(array, y)
+    with pytest.raises(UnsupportedError, match='loss: it writes over "batch" of its batch'):
+        st.train_step(torch.nn.Linear(8, 1), lambda m, b: m(b.add_(1)).mean(), torch.optim.SGD, rows())
+
+
+def test_all_that_importers_refuse_is_said_at_once():
+    def function(x):
+        y = torch.nn.functional.interpolate(x[None, None], size=(5, 3), mode="bilinear")
+        z = torch.nn.functional.adaptive_avg_pool1d(x[None], 3)
+        return y, z, torch.cummax(x.repeat(1, 2), 1), torch.multinomial(x.abs(), 3, replacement=True)
+
+    with pytest.raises(UnsupportedError) as caught:
+        st.compile(function, (rows(),))
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 2
+    assert "8 rows in 3 parts, which do not divide them" in lines[0]
+    assert "several samples with replacement; draw them one by one" in lines[1]

@@ -214,3 +214,15 @@ def test_command(tmp_path):
     assert main([str(DATA / "mlp.pt2"), "-o", str(out)]) == 0
     assert out.read_text() == st.import_program(DATA / "mlp.pt2")
     assert main([str(tmp_path / "none.pt2")]) == 1
+
+
+def test_damaged_files_are_refused():
+    def without_signature(model):
+        del model["graph_module"]["signature"]
+
+    def with_words(model):
+        model["graph_module"]["graph"]["nodes"][0]["inputs"] = "words"
+
+    for change in (without_signature, with_words):
+        with pytest.raises(InputError, match="expected a .pt2 file of torch.export.save"):
+            st.from_pt2(changed("mlp", change))

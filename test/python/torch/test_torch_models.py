@@ -117,3 +117,13 @@ def test_plans_of_transformers(name):
     mesh = shoal.Mesh(expert=2, model=2)
     actual, expected, _ = imported(model, {"input_ids": tokens()}, devices=4, mesh=mesh, shardings=of_state(graph, plan))
     assert np.abs(actual - expected).max() <= 1e-6
+
+
+def test_a_decoder_on_devices_that_stay():
+    """Results nest as the model's, with arrays that stay."""
+    model = decoder("Llama", num_hidden_layers=1)
+    run_on_devices = st.jit(model, mesh=shoal.Mesh(model=2), params=st.tp_plan(model))
+    output = run_on_devices(input_ids=tokens())
+    assert type(output).__name__ == "CausalLMOutputWithPast" and isinstance(output.logits, shoal.Array)
+    with torch.no_grad():
+        torch.testing.assert_close(st.to_torch(output.logits), model(input_ids=tokens()).logits, atol=1e-6, rtol=0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.frontend import creation, elementwise, structure
+from shoal.frontend import creation, dtypes, elementwise, structure
 from shoal.frontend.value import Value
 from shoal.torch.op import Op
 from shoal.torch.registry import imports
@@ -42,6 +42,8 @@ def ones(op: Op, size: Any = None, self: Any = None, dtype: Any = None) -> Value
 @imports("aten.arange.start_step", "aten.arange.default", "aten.arange.start")
 def arange(op: Op, end: Any, start: Any = 0, step: Any = 1, dtype: Any = None) -> Value:
     places = structure.iota(op.shape, 0, op.dtype)
+    if dtypes.is_integer(op.dtype):
+        start, step = int(start), int(step)
     scaled = places if step == 1 else elementwise.multiply(places, step)
     return scaled if start == 0 else elementwise.add(scaled, start)
 
