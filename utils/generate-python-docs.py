@@ -91,6 +91,15 @@ def is_constant(public):
     return public.name.isupper() and not isinstance(public.node, (*FUNCTION, ast.ClassDef))
 
 
+def statements(module):
+    """Those of a module, and of a package with `__all__` also what it imports when it is asked for, for type checkers."""
+    for node in module.tree.body:
+        yield node
+        is_later = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if is_later and module.is_package and module.listed is not None:
+            yield from node.body
+
+
 class Package:
     """The modules below a folder, and what they export."""
 
@@ -104,7 +113,7 @@ class Package:
 
     def imports_of(self, module):
         """(name, its name where it comes from, that module) of each import from this package; "*" is all."""
-        for node in module.tree.body:
+        for node in statements(module):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 for alias in node.names:
                     yield alias.asname or alias.name, alias.name, node.module

@@ -8,7 +8,8 @@
 #   install-deps.sh           to build, to run every example and test, to change Shoal
 #   install-deps.sh --build   to build the tools and run their programs, no more
 #
-# SHOAL_NODE_TESTS=1 also installs what tests on several nodes need.
+# SHOAL_NODE_TESTS=1 also installs what tests on several nodes need, SHOAL_TORCH=1
+# torch and transformers, several GB, without which tests of shoal.torch step aside.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
@@ -61,6 +62,10 @@ case "${1:-}" in
     pytest xdist selenium optax tqdm tensorboardX tokenizers matplotlib nbclient ipykernel flax
     scikit_build_core nanobind optree mpi4py jax google_crc32c safetensors
   )
+  if [ -n "${SHOAL_TORCH:-}" ]; then
+    PYTHON_PACKAGES+=("torch>=2.15,<2.16" "transformers>=5.23,<6")
+    PYTHON_MODULES+=(torch transformers)
+  fi
   ;;
 *) shoal_die "usage: install-deps.sh [--build]" ;;
 esac

@@ -37,6 +37,8 @@ class Trace:
         self.manual_axes: tuple[str, ...] = ()
         # Of the scopes around the next op, outermost first.
         self.names: tuple[str, ...] = ()
+        # Where the next ops come from, of a program that is read and not written in Python; None: the user's line.
+        self.place: ir.Location | None = None
 
 
 _active = threading.local()
@@ -71,9 +73,25 @@ def activate(trace: Trace) -> Iterator[None]:
             scope.is_open = False
 
 
+@contextlib.contextmanager
+def at(place: ir.Location | None) -> Iterator[None]:
+    """Ops that are added meanwhile come from there: an importer's, whose user wrote no line of this process.
+    None: from where they did."""
+    trace = current("at")
+    outer = trace.place
+    trace.place = outer if place is None else place
+    try:
+        yield
+    finally:
+        trace.place = outer
+
+
 def user_location() -> ir.Location:
     """The line, and from Python 3.11 on the column, of the innermost user's frame; names of scopes."""
-    frame, trace = frames.user_frame(), getattr(_active, "trace", None)
+    trace = getattr(_active, "trace", None)
+    if trace is not None and trace.place is not None:
+        return trace.place
+    frame = frames.user_frame()
     name = "" if trace is None else "/".join(trace.names)
     if frame is None:
         return ir.Location("<unknown>", 0, name=name)

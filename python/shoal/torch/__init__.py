@@ -1,0 +1,64 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of PyTorch as Shoal programs.
+
+    exe = shoal.torch.compile(module, (x,), mesh=mesh, params={"*.up.weight": P("model")}, inputs=P("data"))
+    model = shoal.torch.jit(module, mesh=mesh)
+    step = shoal.torch.train_step(module, loss=loss, optimizer=torch.optim.AdamW(module.parameters()), batch=batch)
+    text = shoal.torch.import_program("model.pt2")
+
+In layers, each of which imports those above it:
+
+    graph, refusals, types                  a program of torch as data
+    traces, trees, names                    places, nesting, what values are called
+    pt2, fx, capture                        graphs of files and of exported programs, and what is exported
+    registry, settings, op, ops, importer,  from a graph to a program, op by op
+    programs, experts
+    tensors, shardings, specs, plans,       arrays, and where they lie
+    activations, annotations
+    sources, calls, importing               what is imported, and how its calls nest
+    compiler, jit, optimizers, train        what runs
+
+To import the package imports no torch: .pt2 files need none.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from shoal.torch.compiler import Compiled, compile
+from shoal.torch.pt2 import from_pt2
+from shoal.torch.graph import Graph
+from shoal.torch.importing import import_program, supported_ops
+from shoal.torch.jit import jit
+from shoal.torch.plans import dtensor_plan, ep_plan, mesh_of, tp_plan
+from shoal.torch.tensors import to_numpy, to_torch
+
+if TYPE_CHECKING:
+    from shoal.torch.annotations import annotate
+    from shoal.torch.capture import export
+    from shoal.torch.experts import register_experts
+    from shoal.torch.fx import from_fx
+    from shoal.torch.train import train_step
+
+# What needs torch is imported with its first use.
+_LATER = {
+    "annotate": "shoal.torch.annotations",
+    "export": "shoal.torch.capture",
+    "from_fx": "shoal.torch.fx",
+    "register_experts": "shoal.torch.experts",
+    "train_step": "shoal.torch.train",
+}
+
+__all__ = [
+    "Compiled", "Graph", "annotate", "compile", "dtensor_plan", "ep_plan", "export", "from_fx", "from_pt2",
+    "import_program", "jit", "mesh_of", "register_experts", "supported_ops", "to_numpy", "to_torch", "tp_plan",
+    "train_step",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATER[name]), name)

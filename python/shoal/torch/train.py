@@ -1,0 +1,264 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Training steps of modules: torch captures the loss, Shoal differentiates it.
+
+    step = shoal.torch.train_step(model, loss=lambda m, b: m(**b).loss, optimizer=torch.optim.AdamW(model.parameters()), batch=batch)
+    for batch in loader:
+        metrics = step(batch)                   # {"loss": ..., "grad_norm": ...}
+    model.load_state_dict(step.state_dict())
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+import shoal.frontend.jit as calls
+from shoal.devices import Array, Devices
+from shoal.errors import InputError, TraceError, TraceTypeError, UnsupportedError
+from shoal.executable import Executable
+from shoal.frontend import random
+from shoal.frontend.annotations import P
+from shoal.frontend.autodiff import value_and_grad
+from shoal.mesh import Mesh
+from shoal.moe import Layout
+from shoal.optim import Transform, apply_updates, global_norm, shardings_like
+from shoal.torch.activations import Activations
+from shoal.torch.calls import Call
+from shoal.torch.capture import export, keep_frames
+from shoal.torch.fx import from_fx
+from shoal.torch.graph import Graph, Node, Ref
+from shoal.torch.importer import Hooks, Importer, check
+from shoal.torch.optimizers import Optimizer, of_shoal, of_torch
+from shoal.torch.programs import evaluate
+from shoal.torch.settings import Settings
+from shoal.torch.shardings import of_arguments, of_state
+from shoal.torch.sources import state_of
+from shoal.torch.tensors import to_numpy, to_torch
+
+Loss = Callable[[torch.nn.Module, Any], Any]
+
+
+class State(NamedTuple):
+    """What there is from step to step.
+
+    step: how many are done, an int32 scalar. params: what the optimiser moves, by names of `state_dict()`.
+    buffers: other parameters, buffers and constants. optimizer: the optimiser's state.
+    """
+
+    step: Any
+    params: Any
+    buffers: Any
+    optimizer: Any
+
+
+class TrainStep:
+    """What `train_step` gives: a call does one step. The state stays on the devices; the module is not changed.
+
+    state: the `State`.
+    """
+
+    def __init__(self, run: Any, state: State, call: Call, optimizer: Optimizer, aliases: Mapping[str, str]):
+        self.state = state
+        self._run = run
+        self._call = call
+        self._optimizer = optimizer
+        self._aliases = aliases
+
+    def __call__(self, batch: Any) -> dict[str, float]:
+        """One step with a batch as the example was: "loss", "grad_norm", and what the loss returns beside it."""
+        arguments = self._arguments(batch)
+        self.state, metrics = self._run(self.state, arguments, self._optimizer.rates())
+        return {name: float(value) if value.ndim == 0 else value for name, value in metrics.items()}
+
+    def _arguments(self, batch: Any) -> dict[str, Any]:
+        return {name: to_numpy(value) for name, value in self._call.arguments((batch,), {}).items()}
+
+    def executable_for(self, batch: Any) -> Executable:
+        """The program of a step: its text, costs and report; compiles, does not run."""
+        return self._run.executable_for(self.state, self._arguments(batch), self._optimizer.rates())
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """Parameters and buffers as the module's state_dict() has them, tied ones under each name."""
+        known = {**self.state.buffers, **self.state.params}
+        tensors = {name: to_torch(value) for name, value in known.items()}
+        return tensors | {other: tensors[name] for other, name in self._aliases.items() if name in tensors}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Takes these numbers for parameters and buffers; moments and the number of steps stay.
+
+        InputError of a name that is none of the module's, and of another shape or type.
+        """
+        params, buffers = dict(self.state.params), dict(self.state.buffers)
+        for name, value in state.items():
+            target = params if name in params else buffers
+            if name not in target and name not in self._aliases:
+                raise InputError(f'state: "{name}" is not one of {len(params) + len(buffers)} names')
+            if name in target:
+                target[name] = _like(to_numpy(value), target[name], name)
+        self.state = self.state._replace(params=params, buffers=buffers)
+
+
+def _like(value: Any, old: Any, name: str) -> Any:
+    if (tuple(value.shape), value.dtype) != (tuple(old.shape), old.dtype):
+        raise InputError(f'state: "{name}" is {old.dtype}{list(old.shape)} and not {value.dtype}{list(value.shape)}')
+    return value if isinstance(value, Array) else np.array(value)
+
+
+def train_step(
+    module: torch.nn.Module,
+    loss: Loss,
+    optimizer: torch.optim.Optimizer | Transform,
+    batch: Any,
+    *,
+    mesh: Mesh | None = None,
+    params: Mapping[str, Any] | None = None,
+    inputs: Any = None,
+    activations: Mapping[str, Any] | None = None,
+    layout: Layout | None = None,
+    capacity_factor: float | None = None,
+    seed: int = 0,
+    devices: Devices | None = None,
+    **options: Any,
+) -> TrainStep:
+    """A step of training: loss, gradients and update as one program on the devices of a mesh.
+
+    loss: of (module, batch): a scalar, or a pair of it and a dict of tensors, which become metrics.
+    optimizer: of torch, SGD, Adam or AdamW, whose groups are read and whose learning rates are read at each step; or one of
+      shoal.optim. Parameters that it does not have, and those that need no gradient, stay.
+    batch: with the shapes and types of all batches: a tensor, or tuples, lists and dicts of them.
+    params, activations, layout, capacity_factor: as of `shoal.torch.compile`; moments lie as their parameters.
+    inputs: where the batch lies: one P for all, or a dict by the names of its tensors.
+    seed: of random numbers, as of dropout, with the step's number. options: fields of CompileOptions.
+
+    What detach and no_grad keep from gradients stays so. Raises as `shoal.torch.compile`, and UnsupportedError of optimisers.
+    """
+    graph = _of_module(from_fx(export(_Loss(module, loss), (batch,)), type(module).__name__))
+    check(graph)
+    written = [output.name for output in graph.outputs if output.kind == "input"]
+    if written:
+        raise UnsupportedError(f'loss: it writes over "{written[0]}" of its batch, which is not supported; clone it before')
+    moved, settings = _optimizer_of(optimizer, module, graph), Settings(layout, capacity_factor)
+    first, mesh = _first_state(state_of(graph), moved), settings.mesh(mesh)
+    hooks = Activations(graph, activations) if activations else None
+    run = calls.jit(
+        _step_of(graph, moved, seed, (hooks, settings)),
+        mesh=mesh,
+        in_shardings=None if mesh is None else _places(graph, first, params, inputs),
+        donate_argnums=0,
+        devices=devices,
+        **options,
+    )
+    return TrainStep(run, first, Call(graph), moved, _aliases(graph))
+
+
+def _optimizer_of(optimizer: Any, module: torch.nn.Module, graph: Graph) -> Optimizer:
+    """The one that is given, for the parameters that the loss reads and that need gradients."""
+    parameters = {name: p for name, p in module.named_parameters(remove_duplicate=False) if p.requires_grad}
+    trained = frozenset(given.name for given in graph.inputs if given.kind == "parameter" and given.name in parameters)
+    if isinstance(optimizer, torch.optim.Optimizer):
+        return of_torch(optimizer, {name: parameters[name] for name in sorted(trained)})
+    if isinstance(optimizer, Transform):
+        return of_shoal(optimizer, trained)
+    raise TraceTypeError(f"optimizer: expected one of torch.optim or shoal.optim, got {type(optimizer).__name__}")
+
+
+def _places(graph: Graph, first: State, params: Mapping[str, Any] | None, inputs: Any) -> tuple[Any, ...]:
+    """Of the state, the batch and the rates."""
+    specs, rows = of_state(graph, params), of_arguments(graph, inputs)
+    names = [given.name for given in graph.inputs if given.kind == "user" and given.type is not None]
+    return _shardings(first, specs), {name: rows.get(name) for name in names}, P()
+
+
+class _Loss(torch.nn.Module):
+    """The loss of a batch, as torch.export captures it."""
+
+    def __init__(self, module: torch.nn.Module, loss: Loss):
+        super().__init__()
+        self.module = module
+        self._loss = loss
+        keep_frames(loss)
+        self.training = module.training
+
+    def forward(self, batch: Any) -> Any:
+        result = self._loss(self.module, batch)
+        value, metrics = result if isinstance(result, tuple) else (result, {})
+        return {"loss": value, **metrics}
+
+
+_PREFIX = "module."
+
+
+def _of_module(graph: Graph) -> Graph:
+    """With the names that the module itself has for its state and its parts."""
+
+    def short(name: str) -> str:
+        return name.removeprefix(_PREFIX)
+
+    def placed(node: Node) -> Node:
+        module = "" if node.place.module == "module" else short(node.place.module)
+        return dataclasses.replace(node, place=dataclasses.replace(node.place, module=module))
+
+    return dataclasses.replace(
+        graph,
+        inputs=tuple(
+            dataclasses.replace(given, name=short(given.name), aliases=tuple(map(short, given.aliases)))
+            if given.kind != "user"
+            else given
+            for given in graph.inputs
+        ),
+        nodes=tuple(map(placed, graph.nodes)),
+        outputs=tuple(
+            dataclasses.replace(output, name=short(output.name)) if output.kind == "buffer" else output
+            for output in graph.outputs
+        ),
+        state={short(name): value for name, value in graph.state.items()},
+    )
+
+
+def _aliases(graph: Graph) -> dict[str, str]:
+    return {other: given.name for given in graph.inputs for other in given.aliases}
+
+
+def _first_state(state: Mapping[str, Any], optimizer: Optimizer) -> State:
+    # Copies: a step may write over what it is given.
+    params = {name: np.array(value) for name, value in state.items() if name in optimizer.names}
+    buffers = {name: np.array(value) for name, value in state.items() if name not in optimizer.names}
+    if not params:
+        raise TraceError("optimizer: it moves no parameter that the loss reads")
+    return State(np.zeros((), np.int32), params, buffers, optimizer.init(params))
+
+
+def _shardings(state: State, specs: Mapping[str, Any]) -> State:
+    params = {name: specs.get(name) for name in state.params}
+    known = {name: P() if spec is None else spec for name, spec in params.items()}
+    moments = shardings_like(state.optimizer, state.params, known) if any(params.values()) else None
+    return State(P(), params, {name: specs.get(name) for name in state.buffers}, moments)
+
+
+def _step_of(graph: Graph, optimizer: Optimizer, seed: int, told: tuple[Hooks | None, Settings]) -> Callable[..., Any]:
+    """The function that is traced; told: what the importer is."""
+    written = {output.name for output in graph.outputs if output.kind != "user"}
+    users = [output for output in graph.outputs if output.kind == "user"]
+    if not all(isinstance(output.value, Ref) for output in users):
+        raise TraceTypeError("loss: expected tensors, got a number of Python's")
+
+    def train_step(state: State, batch: Mapping[str, Any], rates: Any) -> tuple[State, dict[str, Any]]:
+        key = random.fold_in(random.key(seed), state.step)
+
+        def loss_of(params: Mapping[str, Any]) -> Any:
+            results = dict(evaluate(graph, Importer(key, *told), {**state.buffers, **params, **batch}))
+            return results.pop("loss"), results
+
+        (value, others), grads = value_and_grad(loss_of, has_aux=True)(state.params)
+        updates, kept = optimizer.update(grads, state.optimizer, state.params, rates)
+        buffers = {name: others.get(name, old) if name in written else old for name, old in state.buffers.items()}
+        new = State(state.step + 1, apply_updates(state.params, updates), buffers, kept)
+        metrics = {name: value for name, value in others.items() if name not in written}
+        return new, {"loss": value, "grad_norm": global_norm(grads), **metrics}
+
+    return train_step

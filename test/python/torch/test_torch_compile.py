@@ -1,0 +1,317 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules and functions of torch, compiled and run. Skipped where torch is not installed."""
+
+import copy
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import numpy as np  # noqa: E402
+
+import shoal  # noqa: E402
+import shoal.torch as st  # noqa: E402
+from shoal import P  # noqa: E402
+from shoal.errors import InputError, TraceError, UnsupportedError  # noqa: E402
+from shoal_testing import ROOT  # noqa: E402
+
+sys.path.append(str(ROOT / "test/python/torch/data"))
+from make import GShard  # noqa: E402
+
+F = torch.nn.functional
+MESH = shoal.Mesh(data=2, model=2)
+PARAMS = {"up.*": P("model"), "down.weight": P(None, "model")}
+
+
+class Mlp(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.up, self.down = torch.nn.Linear(8, 16), torch.nn.Linear(16, 8, bias=False)
+        self.norm = torch.nn.BatchNorm1d(8)
+        self.frozen = torch.nn.Parameter(torch.full((8,), 0.5), requires_grad=False)
+
+    def forward(self, x, scale=None):
+        hidden = torch.relu(self.up(x))
+        with torch.no_grad():
+            hidden_twice = hidden * 2
+        # A straight-through estimator: rounded, with the gradient of what was rounded.
+        hidden = hidden + hidden_twice + (hidden.round() - hidden).detach()
+        result = self.norm(self.down(hidden)) * self.frozen
+        return {"y": result if scale is None else result * scale, "count": (x.sum(), 3)}
+
+
+def rows(seed=1, count=12):
+    return torch.randn(count, 8, generator=torch.Generator().manual_seed(seed))
+
+
+def test_compiled_module():
+    module, x = Mlp(), rows()
+    exe = st.compile(module, (x,), mesh=MESH, params=PARAMS, inputs=P("data"))
+    result, expected = exe(x), copy.deepcopy(module)(x)
+    assert isinstance(result["y"], torch.Tensor) and result["count"][1] == 3
+    torch.testing.assert_close(result["y"], expected["y"].detach(), atol=2e-6, rtol=0)
+    assert exe.devices == 4
+    assert "all_reduce" in exe.stats["collectives"]
+    assert {tensor.name for tensor in exe.executable.inputs} == {*module.state_dict(), "x"}
+
+
+def test_functions_take_numbers_and_halves():
+    """A function of bfloat16, with a number of Python's; tensors go through their bits."""
+
+    def function(x, y, factor=2):
+        return x @ y.mT * factor, x.float().sum()
+
+    x, y = rows().bfloat16(), rows(2).bfloat16()
+    product, total = st.compile(function, (x, y), {"factor": 3})(x, y, factor=3)
+    assert product.dtype == torch.bfloat16
+    torch.testing.assert_close(product, (x @ y.mT * 3), atol=0.5, rtol=2e-2)
+    torch.testing.assert_close(total, x.float().sum())
+    with pytest.raises(InputError, match='argument "factor": the program is for 3 and not for 4'):
+        st.compile(function, (x, y), {"factor": 3})(x, y, factor=4)
+
+
+def test_tensors_share_memory_where_they_can():
+    for dtype in (torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.int64, torch.bool):
+        tensor = torch.ones(3, 4).to(dtype)
+        array = st.to_numpy(torch.nn.Parameter(tensor) if dtype.is_floating_point and dtype.itemsize > 1 else tensor)
+        assert str(array.dtype) == str(dtype).removeprefix("torch.")
+        back = st.to_torch(array)
+        assert back.dtype == dtype and back.data_ptr() == tensor.data_ptr()
+    assert st.to_numpy(torch.ones(3, 4).t()).flags.c_contiguous
+    assert st.to_numpy("words") == "words"
+
+
+def test_jit_keeps_state_on_devices():
+    module, twin = Mlp(), Mlp()
+    run = st.jit(module, mesh=MESH, params=PARAMS, inputs=P("data"))
+    for seed in range(3):
+        result, expected = run(rows(seed)), twin(rows(seed))
+        torch.testing.assert_close(torch.from_dlpack(result["y"]), expected["y"].detach(), atol=2e-6, rtol=0)
+    assert isinstance(run.state["up.weight"], shoal.Array)
+    state = run.state_dict()
+    torch.testing.assert_close(state["norm.running_var"], twin.norm.running_var)
+    assert int(state["norm.num_batches_tracked"]) == 3 and int(module.norm.num_batches_tracked) == 0
+    again = run(result["y"], scale=torch.tensor(2.0))  # arrays where they lie, and another program
+    torch.testing.assert_close(st.to_torch(again["y"]), twin(expected["y"], torch.tensor(2.0))["y"].detach(), atol=1e-5, rtol=0)
+    run.load_state_dict(Mlp().state_dict())
+    assert int(run.state_dict()["norm.num_batches_tracked"]) == 0
+    with pytest.raises(InputError, match='state: "down.wieght" is not one of 9 names'):
+        run.load_state_dict({"down.wieght": torch.ones(1)})
+
+
+def test_jit_as_a_decorator():
+    @st.jit(mesh=shoal.Mesh(data=2), inputs=P("data"))
+    def layer(x, w):
+        return torch.tanh(x @ w)
+
+    x, w = rows(), torch.eye(8)
+    torch.testing.assert_close(st.to_torch(layer(x, w)), torch.tanh(x))
+    torch.testing.assert_close(st.to_torch(layer(x.numpy(), w.numpy())), torch.tanh(x))
+
+
+def test_random_numbers_are_by_a_seed():
+    """Dropout: the same on any mesh, others for another seed; nothing is drawn in evaluation."""
+    module = torch.nn.Sequential(torch.nn.Dropout(0.25))
+    x = torch.ones(64, 64)
+    one = st.compile(module.train(), (x,))
+    four = st.compile(module, (x,), mesh=shoal.Mesh(data=4), inputs=P("data"))
+    first = one(x, seed=5)
+    assert torch.equal(first, four(x, seed=5)) and not torch.equal(first, one(x, seed=6))
+    assert abs((first == 0).float().mean().item() - 0.25) < 6 * (0.25 * 0.75 / 4096) ** 0.5
+    assert first.unique().tolist() == pytest.approx([0.0, 4 / 3])
+    assert "seed" not in [tensor.name for tensor in st.compile(module.eval(), (x,)).executable.inputs]
+
+
+def test_gshards_layer_sends_two_all_to_alls():
+    """The experts' rows to the experts and back, in einsums as they were written."""
+    torch.manual_seed(0)
+    layer, x = GShard(8, 64, 256, 64), torch.randn(4, 256, 64)
+    exe = st.compile(layer, (x,), mesh=shoal.Mesh(x=4), params={"wi": P("x"), "wo": P("x")}, inputs=P("x"), outputs=P("x"))
+    assert exe.stats["collectives"] == {"all_to_all": 2}
+    assert exe.text.count("shoal.einsum") == 6
+    torch.testing.assert_close(exe(x), layer(x).detach(), atol=1e-5, rtol=0)
+
+
+def test_activations_lie_where_their_modules_are_said_to():
+    module = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8))
+    exe = st.compile(module, (rows(),), mesh=MESH, activations={"0": P("data", "model")})
+    assert exe.text.count("shoal.sharding_constraint") == 1
+    with pytest.raises(TraceError, match='activations: "3" matches none of 3 modules'):
+        st.compile(module, (rows(),), mesh=MESH, activations={"3": P("data")})
+
+
+OPTIMISERS = {
+    "AdamW": lambda m: torch.optim.AdamW(
+        [
+            {"params": [p for name, p in m.named_parameters() if "weight" in name], "weight_decay": 0.1},
+            {"params": [p for name, p in m.named_parameters() if "bias" in name], "weight_decay": 0.0, "lr": 3e-3},
+        ],
+        lr=1e-2,
+    ),
+    "Adam": lambda m: torch.optim.Adam([p for p in m.parameters() if p.requires_grad], lr=1e-2, betas=(0.8, 0.9), weight_decay=0.01),
+    "SGD": lambda m: torch.optim.SGD([p for p in m.parameters() if p.requires_grad], lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_twenty_steps(name):
+    """With a scheduler, BatchNorm, what is frozen and what stops gradients, on four devices."""
+
+    def loss(module, batch):
+        return F.mse_loss(module(batch["x"])["y"], batch["y"]), {"largest": batch["x"].abs().max()}
+
+    def batch(seed):
+        return {"x": rows(2 * seed), "y": rows(2 * seed + 1)}
+
+    twin, module = Mlp(), Mlp()
+    ours, theirs = OPTIMISERS[name](module), OPTIMISERS[name](twin)
+    step = st.train_step(module, loss, ours, batch(0), mesh=MESH, params=PARAMS, inputs=P("data"))
+    decay, same = (torch.optim.lr_scheduler.StepLR(optimizer, 5, 0.5) for optimizer in (theirs, ours))
+    for number in range(20):
+        metrics = step(batch(number))
+        expected, others = loss(twin, batch(number))
+        theirs.zero_grad()
+        expected.backward()
+        theirs.step()
+        decay.step()
+        ours.step()  # no gradients: nothing moves, and its scheduler is content
+        same.step()
+        assert metrics["loss"] == pytest.approx(expected.item(), rel=1e-5)
+        assert metrics["largest"] == others["largest"].item()
+    state = step.state_dict()
+    assert set(state) == set(twin.state_dict())
+    for key, value in twin.state_dict().items():
+        torch.testing.assert_close(state[key], value, atol=1e-5, rtol=1e-5, msg=key)
+    torch.testing.assert_close(state["frozen"], module.frozen)
+    module.load_state_dict(state)
+
+
+def test_a_step_with_an_optimiser_of_shoal():
+    module = torch.nn.Linear(8, 1)
+    optimizer = shoal.optim.chain(shoal.optim.clip_by_global_norm(1.0), shoal.optim.sgd(0.1))
+    step = st.train_step(module, lambda m, x: m(x).square().mean(), optimizer, rows())
+    losses = [step(rows())["loss"] for _ in range(5)]
+    assert losses == sorted(losses, reverse=True)
+    with pytest.raises(InputError, match='state: "weight" is float32'):
+        step.load_state_dict({"weight": torch.ones(3)})
+
+
+def test_optimisers_that_are_refused():
+    module = torch.nn.Linear(8, 1)
+
+    def refused(optimizer):
+        with pytest.raises(UnsupportedError) as caught:
+            st.train_step(module, lambda m, x: m(x).mean(), optimizer, rows())
+        return str(caught.value)
+
+    assert "torch.optim.rmsprop.RMSprop is not supported; expected one of SGD, Adam, AdamW" in refused(torch.optim.RMSprop(module.parameters()))
+    assert "group 0: amsgrad=True is not supported; expected False" in refused(torch.optim.Adam(module.parameters(), amsgrad=True))
+    assert "group 0: dampening=0.5" in refused(torch.optim.SGD(module.parameters(), 0.1, momentum=0.9, dampening=0.5))
+
+
+WRONG = {
+    "mask": (lambda x: x[x > 0], "aten.index.Tensor is not supported: size u0, which only the run knows"),
+    "item": (lambda x: x * x.sum().item() if x.sum().item() > 0 else x, "torch.where"),
+    "nonzero": (lambda x: x.nonzero(), "aten.nonzero.default is not supported: its number of elements only the run knows; write torch.where"),
+    "complex": (lambda x: torch.view_as_complex(x.reshape(-1, 2)).abs(), "complex"),
+    "strides": (lambda x: torch.as_strided(x, (2, 2), (1, 2)), "strides, which values have none of"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_programs_that_are_refused(name):
+    """One message, of the user's line where torch has got so far."""
+    function, words = WRONG[name]
+    with pytest.raises((TraceError, UnsupportedError), match=words) as caught:
+        st.compile(function, (rows(),))
+    if isinstance(caught.value, UnsupportedError):
+        assert len(str(caught.value).splitlines()) == 1
+        assert str(caught.value).startswith(f"{__file__}:{function.__code__.co_firstlineno}: ")
+
+
+def test_dynamic_shapes_are_refused():
+    program = torch.export.export(
+        torch.nn.Linear(8, 4), (rows(),), dynamic_shapes={"input": {0: torch.export.Dim("rows")}}
+    )
+    with pytest.raises(UnsupportedError, match="is not a number; export without dynamic_shapes"):
+        st.from_fx(program)
+
+
+def test_large_models_need_no_numbers():
+    """On the meta device: the program is made, and its state is for the caller to set."""
+    with torch.device("meta"):
+        module, x = torch.nn.Linear(8, 4), torch.empty(3, 8)
+    exe = st.compile(module, (x,))
+    with pytest.raises(InputError, match='2 of the state have no numbers, the first "weight": set them in .state'):
+        exe(np.ones((3, 8), np.float32))
+    exe.state = {"weight": np.ones((4, 8), np.float32), "bias": np.zeros(4, np.float32)}
+    assert torch.equal(exe(np.ones((3, 8), np.float32)), torch.full((3, 4), 8.0))
+
+
+def test_annotations_in_modules():
+    """The identity for torch, also of gradients; a constraint in programs with a mesh."""
+
+    class Annotated(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up = torch.nn.Linear(8, 16)
+
+        def forward(self, x):
+            x = st.annotate(x, P("data", ...))
+            return st.annotate(torch.relu(self.up(x)), P("data", "model"), hint=True)
+
+    module, x = Annotated(), rows().requires_grad_()
+    expected = module(x)
+    assert torch.equal(expected, torch.relu(module.up(x)))
+    expected.sum().backward()
+    assert x.grad is not None
+    exe = st.compile(module, (x.detach(),), mesh=MESH)
+    assert exe.text.count('"shoal.sharding_constraint"') == 2 and exe.text.count("hint") == 1
+    torch.testing.assert_close(exe(x.detach()), expected.detach())
+    assert "sharding_constraint" not in st.compile(module, (x.detach(),)).text
+
+
+def test_placements_of_torch():
+    from torch.distributed.tensor import Partial, Replicate, Shard
+
+    from shoal.torch.plans import of_placements
+
+    assert of_placements((Shard(0), Replicate()), ("data", "model"), 2).dims == ("data", None)
+    with pytest.raises(UnsupportedError, match="Partial"):
+        of_placements((Partial(), Replicate()), ("data", "model"), 2)
+
+
+def test_arguments_are_written_over_as_torch_does():
+    def function(x, y):
+        x.add_(y)
+        return x * 2
+
+    x, y = rows(), rows(2)
+    expected = (x + y).clone()
+    result = st.compile(function, (x.clone(), y))(x, y)
+    assert torch.equal(x, expected) and torch.equal(result, expected * 2)
+    run = st.jit(function)
+    run(x, y)
+    assert torch.equal(x, expected + y)
+    array = run(x, y)
+    with pytest.raises(InputError, match='argument "x": the module writes over it; expected a tensor, got an Array on devices'):
+        run(array, y)
+    with pytest.raises(UnsupportedError, match='loss: it writes over "batch" of its batch'):
+        st.train_step(torch.nn.Linear(8, 1), lambda m, b: m(b.add_(1)).mean(), torch.optim.SGD, rows())
+
+
+def test_all_that_importers_refuse_is_said_at_once():
+    def function(x):
+        y = torch.nn.functional.interpolate(x[None, None], size=(5, 3), mode="bilinear")
+        z = torch.nn.functional.adaptive_avg_pool1d(x[None], 3)
+        return y, z, torch.cummax(x.repeat(1, 2), 1), torch.multinomial(x.abs(), 3, replacement=True)
+
+    with pytest.raises(UnsupportedError) as caught:
+        st.compile(function, (rows(),))
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 2
+    assert "8 rows in 3 parts, which do not divide them" in lines[0]
+    assert "several samples with replacement; draw them one by one" in lines[1]

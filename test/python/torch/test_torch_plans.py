@@ -1,0 +1,105 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans of others: transformers' tables of styles, placements of DTensors, by stand-ins of their classes."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import shoal
+from shoal import P
+from shoal.errors import TraceError, UnsupportedError
+from shoal.torch import plans
+from shoal.torch.shardings import expanded
+from shoal.torch.specs import read, spelled
+
+RANKS = {
+    "layers.0.attn.q.weight": 2, "layers.0.attn.q.bias": 1, "layers.0.attn.o.weight": 2, "layers.0.attn.o.bias": 1,
+    "layers.0.mlp.experts.up": 3, "layers.0.mlp.experts.down": 3, "embed.weight": 2, "norm.weight": 1,
+}  # fmt: skip
+
+
+def entries(plan):
+    return {name: spec.dims for name, spec in plan.items()}
+
+
+def test_styles():
+    table = {
+        "layers.*.attn.q": "colwise", "layers.*.attn.o": "rowwise", "layers.*.mlp.experts.up": "packed_colwise",
+        "layers.*.mlp.experts.down": "rowwise", "layers.*.mlp.experts": "moe_tp_experts", "embed": "embedding_rowwise",
+        "norm": "replicated_with_grad_allreduce",
+    }  # fmt: skip
+    assert entries(plans.of_styles(table, RANKS, "t")) == {
+        "layers.0.attn.q.weight": ("t", None), "layers.0.attn.q.bias": ("t",), "layers.0.attn.o.weight": (None, "t"),
+        "layers.0.attn.o.bias": (), "layers.0.mlp.experts.up": (None, "t", None), "layers.0.mlp.experts.down": (None, None, "t"),
+        "embed.weight": ("t", None), "norm.weight": (),
+    }  # fmt: skip
+    experts = {"layers.*.mlp.experts.up": "grouped_gemm", "layers.*.mlp.experts": "ep_dispatch_experts"}
+    assert entries(plans.of_styles(experts, RANKS, "e")) == {"layers.0.mlp.experts.up": ("e", None, None)}
+
+
+def test_unknown_styles_are_refused():
+    with pytest.raises(UnsupportedError, match='plan: "norm": style "diagonal" is not supported; expected one of all_reduce, colwise'):
+        plans.of_styles({"norm": "diagonal"}, RANKS, "t")
+    model = SimpleNamespace(config=SimpleNamespace())
+    with pytest.raises(TraceError, match="SimpleNamespace: its config has no base_model_ep_plan"):
+        plans.ep_plan(model)
+
+
+@dataclasses.dataclass
+class Shard:
+    dim: int
+
+
+@dataclasses.dataclass
+class _StridedShard:  # noqa: N801, as torch calls it
+    dim: int
+    split_factor: int
+
+
+class Replicate:
+    pass
+
+
+class Partial:
+    def __repr__(self):
+        return "Partial(sum)"
+
+
+def test_placements():
+    def spec(*placements):
+        return plans.of_placements(placements, ("fsdp", "tp"), 2).dims
+
+    assert spec(Replicate(), Shard(1)) == (None, "tp")
+    assert spec(Shard(0), Shard(0)) == (("fsdp", "tp"), None)
+    # FSDP's split of what tensor parallelism has split before.
+    assert spec(_StridedShard(0, 2), Shard(0)) == (("tp", "fsdp"), None)
+    assert spec(Shard(-1), Replicate()) == (None, "fsdp")
+    with pytest.raises(UnsupportedError, match=r'"w": placement Partial\(sum\) over "tp" is not supported; expected Shard or Replicate'):
+        plans.of_placements((Replicate(), Partial()), ("fsdp", "tp"), 2, "w")
+
+
+def test_meshes():
+    assert plans.mesh_of(SimpleNamespace(shape=(2, 4), mesh_dim_names=("data", "model"))) == shoal.Mesh(data=2, model=4)
+    with pytest.raises(TraceError, match="its dimensions have no names; give mesh_dim_names"):
+        plans.mesh_of(SimpleNamespace(shape=(2,), mesh_dim_names=None))
+
+
+def test_modules_of_dtensors():
+    mesh = SimpleNamespace(shape=(2, 4), mesh_dim_names=("fsdp", "tp"))
+    sharded = SimpleNamespace(placements=(Shard(0), Shard(1)), device_mesh=mesh, shape=(8, 8))
+    module = SimpleNamespace(named_parameters=lambda remove_duplicate: [("w", sharded), ("b", np.zeros(3))])
+    assert entries(plans.dtensor_plan(module)) == {"w": ("fsdp", "tp")}
+
+
+def test_specs_as_text():
+    for spec in (P(), P("a", None), P(("a", "b"), "?"), P("a", ...), P(None, replicated=("b",))):
+        assert repr(read(spelled(spec))) == repr(P(*spec.dims, replicated=spec.replicated))
+    with pytest.raises(shoal.TraceTypeError, match="annotate: expected an axis's name, got 3"):
+        spelled(P(3))
+
+
+def test_globs_with_braces():
+    assert expanded("a.{b,c}.{d,e}") == ["a.b.d", "a.b.e", "a.c.d", "a.c.e"]
