@@ -61,20 +61,25 @@ class Places:
         return self.factor is not None and self.shared > 1
 
     @property
+    def holders(self) -> tuple[str, ...]:
+        """The axes over which experts and their hidden units lie."""
+        return self.layout.axes("ep", "etp")
+
+    @property
     def group(self) -> tuple[str, ...]:
         """The axes over which rows travel."""
-        return self.layout.axes("ep") if self.gathers else self.layout.axes("ep", "etp")
+        return self.layout.axes("ep") if self.gathers else self.holders
 
     @property
     def others(self) -> tuple[str, ...]:
         """The axes of tokens along which each has experts of its own."""
         listed = dict.fromkeys(self.layout.axes("tokens", "edp"))
-        return tuple(axis for axis in listed if axis not in self.layout.axes("ep", "etp"))
+        return tuple(axis for axis in listed if axis not in self.holders)
 
     @property
     def all(self) -> tuple[str, ...]:
         """Those of tokens first: they lie there already."""
-        return tuple(dict.fromkeys((*self.layout.axes("tokens"), *self.others, *self.layout.axes("ep", "etp"))))
+        return tuple(dict.fromkeys((*self.layout.axes("tokens"), *self.others, *self.holders)))
 
     @property
     def devices(self) -> int:
