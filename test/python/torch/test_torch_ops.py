@@ -154,7 +154,7 @@ def reductions(x, i, b):
         "std": x.std(-1, keepdim=True), "var_mean": torch.var_mean(x, (0, 1)), "norm": x.norm(), "norm_dim": torch.linalg.vector_norm(x, 3, 1),
         "norm_inf": torch.linalg.vector_norm(x, float("inf")), "norm_1": torch.linalg.vector_norm(x, 1, (0, 1)), "cumsum": x.cumsum(1), "cumsum_bools": b.cumsum(0),
         "cumprod": x.cumprod(-1), "cummax": x.cummax(1), "cummin": i.cummin(-1), "normalize": F.normalize(x, dim=-1), "nansum": x.nansum(),
-        "logcumsumexp": x.logsumexp((0,)),
+        "logsumexp": x.logsumexp((0,)), "logsumexp_dims": x.logsumexp((2, 0), keepdim=True),
     }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.frontend import elementwise, nn
+from shoal.frontend import elementwise, nn, structure
 from shoal.frontend.value import Value
 from shoal.torch.op import Op
 from shoal.torch.refusals import Unsupported
@@ -144,7 +144,11 @@ def log_softmax(op: Op, self: Value, dim: int, dtype: Any = None, half_to_float:
 
 @imports("aten.logsumexp.default")
 def logsumexp(op: Op, self: Value, dim: list[int], keepdim: bool = False) -> Value:
-    if len(dim) != 1:
-        raise Unsupported(f"over {len(dim)} dimensions {dim}; expected one: flatten them before")
     (value,) = op.cast(self)
-    return nn.logsumexp(value, dim[0], keepdims=keepdim) if value.ndim else value
+    if not value.ndim:
+        return value
+    # None are all of them; several become one, behind the others.
+    axes = sorted(axis % value.ndim for axis in dim) or list(range(value.ndim))
+    others = [axis for axis in range(value.ndim) if axis not in axes]
+    lines = structure.transpose(value, [*others, *axes]).reshape([*(value.shape[axis] for axis in others), -1])
+    return nn.logsumexp(lines, -1).reshape(op.shape)
