@@ -112,12 +112,14 @@ def _detached(region: torch.fx.GraphModule, result: Any) -> Any:
     return detach
 
 
+_DEPENDS = (
+    "a size or a branch depends on numbers: write torch.where, give num_classes=, or of an MoE model of transformers call"
+    ' set_experts_implementation("grouped_mm"): '
+)
 # What torch.export says of what cannot be exported, and what to write instead.
 _ADVICE = {
-    "GuardOnDataDependentSymNode": "a size or a branch depends on numbers: write torch.where, give num_classes=, or of"
-    ' an MoE model of transformers call set_experts_implementation("grouped_mm"): ',
-    "Could not guard on data-dependent": "a size or a branch depends on numbers: write torch.where, give num_classes=, or"
-    ' of an MoE model of transformers call set_experts_implementation("grouped_mm"): ',
+    "GuardOnDataDependentSymNode": _DEPENDS,
+    "data-dependent": _DEPENDS,
     "DynamicCache": "a cache that grows: give use_cache=False, or a static cache: ",
     "Cannot view a tensor": "a view of strided attention: write reshape: ",
 }

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from shoal.errors import TraceError, UnsupportedError
 from shoal.frontend import random
 from shoal.frontend.broadcasting import as_operand
 from shoal.frontend.core import at
 from shoal.frontend.value import Value
 from shoal.torch import ops
-from shoal.torch.graph import Argument, Graph, Node, Ref, Result, Type
+from shoal.torch.graph import Argument, Graph, Node, Output, Place, Ref, Result, Type
 from shoal.torch.op import NOT_MADE, Op
-from shoal.torch.refusals import Unsupported, described
+from shoal.torch.refusals import Unsupported, described, refused_at
 from shoal.torch.registry import find_importer, is_dropped, reason_of, takes, unknown_arguments
 from shoal.torch.settings import Settings
 
@@ -60,13 +62,20 @@ class Importer:
             if not is_dropped(node.target):
                 with at(node.place.location):
                     self._import(node, known)
-        return [_resolved(output.value, known) for output in graph.outputs]
+        return [self._output(output, known) for output in graph.outputs]
 
     def next_key(self) -> Value:
         """Another one for each op that draws, in the graph's order."""
         self.draws += 1
         base = random.key(self.seed) if isinstance(self.seed, int) else self.seed
         return random.fold_in(base, self.draws - 1)
+
+    def _output(self, output: Output, known: Mapping[str, Any]) -> Any:
+        try:
+            return _resolved(output.value, known)
+        except Unsupported as error:
+            self.problems[refused_at(Place(), f'result "{output.name}"', str(error))] = None
+            return as_operand(0, (), np.dtype("float32"))
 
     def _import(self, node: Node, known: dict[str, Any]) -> None:
         args: dict[str, Any] = {}

@@ -45,7 +45,7 @@ def from_pt2(file: str | os.PathLike[str] | BinaryIO, *, weights: bool = True) -
     file: a path, or an open binary file. weights: whether its arrays are read, too; else `state` is empty.
     InputError of what is no .pt2 file or is of another version; UnsupportedError where sizes are not known.
     """
-    name = str(getattr(file, "name", file))
+    name = str(file) if isinstance(file, (str, os.PathLike)) else str(getattr(file, "name", "main"))
     try:
         with zipfile.ZipFile(file) as archive:
             return _Archive(archive, name).graph(weights)

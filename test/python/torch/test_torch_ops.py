@@ -8,6 +8,8 @@ torch = pytest.importorskip("torch")
 
 from torch_comparing import compare_with_torch  # noqa: E402
 
+from shoal.errors import UnsupportedError  # noqa: E402
+
 F = torch.nn.functional
 aten = torch.ops.aten
 GENERATOR = torch.Generator().manual_seed(3)
@@ -152,7 +154,7 @@ def reductions(x, i, b):
         "std": x.std(-1, keepdim=True), "var_mean": torch.var_mean(x, (0, 1)), "norm": x.norm(), "norm_dim": torch.linalg.vector_norm(x, 3, 1),
         "norm_inf": torch.linalg.vector_norm(x, float("inf")), "norm_1": torch.linalg.vector_norm(x, 1, (0, 1)), "cumsum": x.cumsum(1), "cumsum_bools": b.cumsum(0),
         "cumprod": x.cumprod(-1), "cummax": x.cummax(1), "cummin": i.cummin(-1), "normalize": F.normalize(x, dim=-1), "nansum": x.nansum(),
-        "logcumsumexp": x.logsumexp((0,)),
+        "logsumexp": x.logsumexp((0,)), "logsumexp_dims": x.logsumexp((2, 0), keepdim=True),
     }  # fmt: skip
 
 
@@ -290,3 +292,23 @@ def test_control_flow():
 
 def test_control_flow_otherwise():
     compare_with_torch(control_flow, -floats(3, 4).abs(), torch.tensor(2))
+
+
+def of_rank_0(x, i, zero):
+    """What others do along a dimension; numbers of floats with integers."""
+    return {
+        "softmax": x.softmax(0), "cumsum": x.cumsum(0), "cummax": x.cummax(0), "sort": i.sort(), "topk": x.topk(1), "max": x.max(0), "argmax": x.argmax(0),
+        "sum": x.sum(0), "select": x.index_select(0, zero), "gather": x.gather(0, zero[0]), "add": x.index_add(0, zero, x),
+        "copy": x.index_copy(0, zero, i.float()), "logsumexp": x.logsumexp(0), "log_softmax": x.log_softmax(0), "fill": x.index_fill(0, zero, 2.0), "scatter": x.scatter(0, zero[0], 3.0), "prelu": F.prelu(x, x.reshape(1)),
+        "clamp": F.hardtanh(i, -2.0, 2.0), "addmv": torch.addmv(i.reshape(1), i.reshape(1, 1), i.reshape(1), beta=1, alpha=2), "arange": torch.arange(0.0, 3.0, dtype=torch.int64),
+        "transpose": x.t(), "flip": x.flip(()), "flatten": x.flatten(), "any": (x > 0).any(0), "mean": x.mean(0), "expand": x.expand(2, 3),
+    }  # fmt: skip
+
+
+def test_of_rank_0():
+    compare_with_torch(of_rank_0, torch.tensor(1.5), torch.tensor(4), torch.tensor([0]))
+
+
+def test_results_that_are_not_made_are_refused():
+    with pytest.raises(UnsupportedError, match='result "result1" is not supported: it reads ".*", a result that its importer does not make'):
+        compare_with_torch(lambda x: F.max_pool2d(x, 2, return_indices=True), floats(1, 2, 4, 4))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.frontend import elementwise, nn
+from shoal.frontend import elementwise, nn, structure
 from shoal.frontend.value import Value
 from shoal.torch.op import Op
 from shoal.torch.refusals import Unsupported
@@ -75,14 +75,16 @@ def leaky_relu(op: Op, self: Value, negative_slope: Any = 0.01) -> Value:
 
 @imports("aten.prelu.default", "aten._prelu_kernel.default")
 def prelu(op: Op, self: Value, weight: Value) -> Value:
-    if weight.size != 1 and weight.ndim == 1 and self.ndim > 1:
+    if weight.size == 1:
+        weight = weight.reshape(())
+    elif weight.ndim == 1 and self.ndim > 1:
         weight = weight.reshape([-1, *[1] * (self.ndim - 2)])
     return elementwise.where(elementwise.greater(self, 0), self, elementwise.multiply(self, weight))
 
 
 @imports("aten.hardtanh.default")
 def hardtanh(op: Op, self: Value, min_val: Any = -1, max_val: Any = 1) -> Value:
-    return elementwise.clip(self, min_val, max_val)
+    return elementwise.clip(self, op.value(min_val), op.value(max_val))
 
 
 @imports("aten.relu6.default")
@@ -134,12 +136,19 @@ def softmax(op: Op, self: Value, dim: int, dtype: Any = None, half_to_float: boo
 @imports("aten.log_softmax.int", "aten._log_softmax.default")
 def log_softmax(op: Op, self: Value, dim: int, dtype: Any = None, half_to_float: bool = False) -> Value:
     value = op.value(self)
+    if not value.ndim:
+        return elementwise.multiply(value, 0)
     wide = elementwise.astype(value, "float32") if value.dtype.itemsize < 4 else value
     return op.value(nn.log_softmax(wide, dim))
 
 
 @imports("aten.logsumexp.default")
 def logsumexp(op: Op, self: Value, dim: list[int], keepdim: bool = False) -> Value:
-    if len(dim) != 1:
-        raise Unsupported(f"over {len(dim)} dimensions {dim}; expected one: flatten them before")
-    return nn.logsumexp(*op.cast(self), dim[0], keepdims=keepdim)
+    (value,) = op.cast(self)
+    if not value.ndim:
+        return value
+    # None are all of them; several become one, behind the others.
+    axes = sorted(axis % value.ndim for axis in dim) or list(range(value.ndim))
+    others = [axis for axis in range(value.ndim) if axis not in axes]
+    lines = structure.transpose(value, [*others, *axes]).reshape([*(value.shape[axis] for axis in others), -1])
+    return nn.logsumexp(lines, -1).reshape(op.shape)

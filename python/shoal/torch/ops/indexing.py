@@ -74,3 +74,4 @@ refuses(
     "aten._local_scalar_dense.default", "aten.item.default",
     reason="a number of Python's that only the run knows; keep it a tensor, or give it as an argument",
 )  # fmt: skip
+refuses("aten.embedding_renorm.default", reason="max_norm, by which rows that are read are written over; norm them where they are used")

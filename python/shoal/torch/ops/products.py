@@ -43,8 +43,8 @@ def added_product(op: Op, self: Value, mat1: Value | None = None, mat2: Value | 
     product = product if alpha == 1 else elementwise.multiply(product, alpha)
     # A beta of 0 leaves out the summand, NaNs in it too.
     if beta == 0:
-        return product
-    return elementwise.add(product, self if beta == 1 else elementwise.multiply(self, beta))
+        return op.value(product)
+    return op.value(elementwise.add(product, self if beta == 1 else elementwise.multiply(self, beta)))
 
 
 @imports("aten.outer.default", "aten.ger.default")

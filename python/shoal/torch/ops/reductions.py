@@ -88,12 +88,12 @@ def _extremum(op: Op, value_of: Callable[..., Value], place_of: Callable[..., Va
 
 @imports("aten.argmax.default")
 def argmax(op: Op, self: Value, dim: int | None = None, keepdim: bool = False) -> Value:
-    return ordering.argmax(self, dim).astype(op.dtype).reshape(op.shape)
+    return ordering.argmax(self, dim if self.ndim else None).astype(op.dtype).reshape(op.shape)
 
 
 @imports("aten.argmin.default")
 def argmin(op: Op, self: Value, dim: int | None = None, keepdim: bool = False) -> Value:
-    return ordering.argmin(self, dim).astype(op.dtype).reshape(op.shape)
+    return ordering.argmin(self, dim if self.ndim else None).astype(op.dtype).reshape(op.shape)
 
 
 @imports("aten.any.default", "aten.any.dim", "aten.any.dims")
@@ -196,6 +196,8 @@ def cummin(op: Op, self: Value, dim: int) -> list[Value]:
 
 def _running(op: Op, value: Value, dim: int, running: Callable[..., Value]) -> list[Value]:
     """The extremum so far, and the last place that has it."""
+    if not value.ndim:
+        return [value, op.value(0, (), dtypes.INT64)]
     best = running(value, dim)
     places = structure.iota(value.shape, dim, dtypes.INT32)
     latest = reduction.cummax(elementwise.where(elementwise.equal(value, best), places, -1), dim)

@@ -105,16 +105,22 @@ def _put_by_mask(op: Op, value: Value, indices: list[Value | None], values: Valu
 @imports("aten.index_add.default")
 def index_add(op: Op, self: Value, dim: int, index: Value, source: Value, alpha: Any = 1) -> Value:
     scaled = source if alpha == 1 else elementwise.multiply(source, alpha)
+    if not self.ndim:
+        return elementwise.add(self, scaled.reshape(()))
     return indexing.scatter_add(self, index.reshape(-1), scaled, dim)
 
 
 @imports("aten.index_copy.default")
 def index_copy(op: Op, self: Value, dim: int, index: Value, source: Value) -> Value:
+    if not self.ndim:
+        return source.reshape(())
     return indexing.At(self)[(*[slice(None)] * (dim % self.ndim), index.reshape(-1))].set(source)
 
 
 @imports("aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor")
 def index_fill(op: Op, self: Value, dim: int, index: Value, value: Any) -> Value:
+    if not self.ndim:
+        return op.value(value)
     return indexing.At(self)[(*[slice(None)] * (dim % self.ndim), index.reshape(-1))].set(op.value(value))
 
 
