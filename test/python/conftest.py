@@ -4,6 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+# pytest enters this folder, whose folders are named as libraries are: without torch, `import torch` would find one.
+sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).resolve().parent)]
 sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
 import pytest
 from paths import PATHS

@@ -87,7 +87,7 @@ class CompileOptions:
     dense_one_hots: bool = False
     one_hot_gain: float | None = None
     flops_per_byte: float = 0
-    machine: str | os.PathLike[str] = ""
+    machine: str | Path = ""
     repeat_margin: float | None = None
     quick_search: bool = False
     warn_repeated_work: float | None = None

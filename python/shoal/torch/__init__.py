@@ -24,7 +24,6 @@ To import the package imports no torch: .pt2 files need none.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from shoal.torch.compiler import Compiled, compile
@@ -42,15 +41,6 @@ if TYPE_CHECKING:
     from shoal.torch.fx import from_fx
     from shoal.torch.train import train_step
 
-# What needs torch is imported with its first use.
-_LATER = {
-    "annotate": "shoal.torch.annotations",
-    "export": "shoal.torch.capture",
-    "from_fx": "shoal.torch.fx",
-    "register_experts": "shoal.torch.experts",
-    "train_step": "shoal.torch.train",
-}
-
 __all__ = [
     "Compiled", "Graph", "annotate", "compile", "dtensor_plan", "ep_plan", "export", "from_fx", "from_pt2",
     "import_program", "jit", "mesh_of", "register_experts", "supported_ops", "to_numpy", "to_torch", "tp_plan",
@@ -58,7 +48,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+# What needs torch is imported with its first use.
+_WITH_TORCH = ("annotate", "export", "from_fx", "register_experts", "train_step")
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _WITH_TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+    from shoal.torch import annotations, capture, experts, fx, train
+
+    modules = (annotations, capture, fx, experts, train)
+    return getattr(dict(zip(_WITH_TORCH, modules, strict=True))[name], name)

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from shoal.frontend.conversion import convert
 from shoal.frontend.value import Value
 from shoal.torch.graph import Graph, Node, Type
 from shoal.torch.settings import Settings
-
-if TYPE_CHECKING:
-    from shoal.torch.importer import Importer
 
 
 class _NotMade:
@@ -28,10 +25,20 @@ NOT_MADE = _NotMade()
 """In the place of a result that importers do not make: who reads it is refused."""
 
 
+class GraphImporter(Protocol):
+    """What an op needs of who imports its graph."""
+
+    settings: Settings
+
+    def next_key(self) -> Value: ...
+
+    def run(self, graph: Graph, values: Mapping[str, Any]) -> list[Any]: ...
+
+
 class Op:
     """A node that is imported: what importers ask for beside its arguments."""
 
-    def __init__(self, importer: Importer, node: Node):
+    def __init__(self, importer: GraphImporter, node: Node):
         self._importer = importer
         self.node = node
 
