@@ -289,7 +289,9 @@ LogicalResult shoal::keepMemoryLimit(ModuleOp module,
     if (failed(checkPolicies(function, *settings)))
       return failure();
   std::optional<ChipMemory> chip;
-  if (keepsChipMemory(options) && (chip = chipMemoryOf(options)))
+  if (keepsChipMemory(options))
+    chip = chipMemoryOf(options);
+  if (chip)
     settings->limit = chip->bytes;
   if (settings->limit && !listEntries(module).empty()) {
     registerLowering(*module.getContext());
