@@ -55,7 +55,10 @@ _WITH_TORCH = ("annotate", "export", "from_fx", "register_experts", "train_step"
 def __getattr__(name: str) -> Any:
     if name not in _WITH_TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from shoal.torch import annotations, capture, experts, fx, train
+    from shoal.torch.annotations import annotate
+    from shoal.torch.capture import export
+    from shoal.torch.experts import register_experts
+    from shoal.torch.fx import from_fx
+    from shoal.torch.train import train_step
 
-    modules = (annotations, capture, fx, experts, train)
-    return getattr(dict(zip(_WITH_TORCH, modules, strict=True))[name], name)
+    return next(made for made in (annotate, export, from_fx, register_experts, train_step) if made.__name__ == name)
