@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class CompileOptions:
     """The fields are shoalc's flags of the same names; see `shoalc --help`.
 
-    target: "cpu" or "cuda".
+    target: "cpu" or "cuda". A program for CUDA for which neither `memory_limit` nor `remat` is said
+      keeps the memory of its chip: that of `machine`, or an H100's for sm_90.
     entry: the function to compile; "" for the one public function.
     combine_bytes: the largest message that small collectives are combined to;
       0 combines none (default: 64 KiB).
@@ -41,7 +42,7 @@ class CompileOptions:
       which shardings are chosen; 0 for the target's, with its latency of a
       collective (default: 0).
     machine: shardings are chosen by the seconds of a step on the cluster of this machine
-      file, or of a `shoal.Machine`; empty for bytes, by the target's own balance.
+      file; empty for bytes, by the target's own balance.
     repeat_margin: how many times work counts that devices repeat although
       annotations split an operand of it over them; 1 for once, like any other
       (default: 100).
@@ -52,8 +53,7 @@ class CompileOptions:
     max_repeated_work: the most operations that all devices together may compute,
       in times of an even split; 0 for any number (default: 0).
     memory_limit: the most that a device may hold, as 12GiB: backward passes compute again
-      what they would hold beyond it; empty for any number, but of a GPU, where `remat`
-      is empty, too, for its memory: that of `machine`, or an H100's for sm_90.
+      what they would hold beyond it; empty for any number.
     remat: what backward passes find saved, the rest being computed again:
       everything, nothing, dots, dots_no_batch, selective, offload or
       names:NAME,...; empty for everything, as far as a memory limit lets.

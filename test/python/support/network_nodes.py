@@ -85,6 +85,8 @@ def why_not() -> str | None:
     """What this machine lacks; None where nodes can be made."""
     if os.getuid() != 0:
         return "namespaces of a network need root"
+    if Path(__file__).resolve().is_relative_to("/tmp"):
+        return "each node has a /tmp of its own, where this repository would not be"
     missing = [tool for tool in _TOOLS if not _find(tool)]
     if missing:
         return f"{', '.join(missing)} not found: SHOAL_NODE_TESTS=1 utils/install-deps.sh installs them"
