@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from shoal.errors import ShoalError
 from shoal.planning.mapping import Mapping
@@ -60,12 +61,18 @@ def smallest_change(plan: Plan) -> tuple[str, Plan] | None:
 
 
 def _fitting(plan: Plan, listed: list[Change]) -> tuple[str, Plan] | None:
-    found = []
-    for what, mapping in listed:
-        try:
-            made = forecast_of(plan.config, plan.machine, mapping)
-        except ShoalError:
-            continue  # such a layout has no program
-        if made.fits:
-            found.append((what, made))
-    return min(found, key=lambda pair: pair[1].seconds, default=None)
+    """The fastest that fits. Shardings by bytes, which are chosen sooner, say which that is."""
+    found = [(what, made) for what, mapping in listed if (made := _tried(plan, mapping, machine="")) and made.fits]
+    for what, quick in sorted(found, key=lambda pair: pair[1].seconds):
+        made = _tried(plan, quick.mapping)
+        if made and made.fits:
+            return what, made
+    return None
+
+
+def _tried(plan: Plan, mapping: Mapping, **options: Any) -> Plan | None:
+    """None where such a layout has no program."""
+    try:
+        return forecast_of(plan.config, plan.machine, mapping, **options)
+    except ShoalError:
+        return None

@@ -118,18 +118,18 @@ class _Forecasts:
         # A table that is gathered whole, and work that is repeated, are what is to be forecast.
         found = {"quick_search": True, "max_replicated_bytes": -1, "warn_repeated_work": 0.0}
         self.options = {"target": "cuda", "cache": False, **found, **options}
-        # Neither a plan by bytes nor one by seconds is always the faster one.
+        # Neither a plan by bytes nor one by seconds is always the faster one; of one layer as of two.
         objectives = (self.options.pop("machine"),) if "machine" in options else ("", machine.path)
         # Traced one after the other, as a thread traces one program; compiled two at a time.
-        pairs = [layer_program(setting, kind, 2) for kind in kinds]
         ones = [layer_program(setting, kind, 1) for kind in kinds]
         rest = [(around_program(setting), ""), (optimizer_program(setting, kinds), "")]
-        jobs = [(pair, objective) for pair in pairs for objective in objectives]
+        jobs = [(one, objective) for one in ones for objective in objectives]
         *made, self.around, self.optimizer = _in_threads([*jobs, *rest], self._simulate)
         tried = [made[at : at + len(objectives)] for at in range(0, len(made), len(objectives))]
         best = [min(range(len(objectives)), key=lambda at: forecasts[at].seconds) for forecasts in tried]
-        self.pairs = [forecasts[at] for forecasts, at in zip(tried, best)]
-        self.singles = _in_threads([(one, objectives[at]) for one, at in zip(ones, best)], self._simulate)
+        self.singles = [forecasts[at] for forecasts, at in zip(tried, best)]
+        pairs = [(layer_program(setting, kind, 2), objectives[at]) for kind, at in zip(kinds, best)]
+        self.pairs = _in_threads(pairs, self._simulate)
 
     def _simulate(self, job: tuple[Program, str]) -> Forecast:
         """objective: of the shardings, the machine's file for seconds, nothing for bytes."""
