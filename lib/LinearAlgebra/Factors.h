@@ -68,10 +68,10 @@ public:
 
   void run(int64_t item) {
     Integer n = this->size('n'), leading = this->leading('n'), info = 0;
+    const char *uplo = this->batch.options.data();
     readItem(this->batch.operands[0], item, a.data());
     if (n > 0)
-      this->call(this->batch.options.data(), &n, a.data(), &leading, &info,
-                 size_t(1));
+      this->call(uplo, &n, a.data(), &leading, &info, size_t(1));
     writeItem(this->batch.results[0], item, a.data());
     this->writeInfo(1, item, info);
   }

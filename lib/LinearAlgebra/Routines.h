@@ -95,10 +95,10 @@ inline constexpr Integer kNotFinite = -4;
 /// Whether `options` are as many letters as the sets, one of each.
 inline bool areLetters(std::string_view options,
                        std::initializer_list<std::string_view> sets) {
-  return std::equal(options.begin(), options.end(), sets.begin(), sets.end(),
-                    [](char letter, std::string_view set) {
-                      return set.find(letter) != set.npos;
-                    });
+  return std::ranges::equal(options, sets,
+                            [](char letter, std::string_view set) {
+                              return set.find(letter) != set.npos;
+                            });
 }
 
 } // namespace shoal::lapack

@@ -25,7 +25,7 @@ int64_t Cluster::devices() const {
 
 double shoal::valueAt(const Curve &curve, double x) {
   auto isBefore = [](const auto &point, double x) { return point.first < x; };
-  auto behind = std::lower_bound(curve.begin(), curve.end(), x, isBefore);
+  auto behind = llvm::lower_bound(curve, x, isBefore);
   if (behind == curve.begin())
     return curve.front().second;
   if (behind == curve.end())

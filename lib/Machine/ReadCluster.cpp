@@ -69,7 +69,7 @@ static std::string nearest(StringRef word,
   auto distance = [&](const std::string &candidate) {
     return word.edit_distance(candidate);
   };
-  auto best = llvm::min_element(
+  const auto *best = llvm::min_element(
       candidates, [&](auto &a, auto &b) { return distance(a) < distance(b); });
   return best == candidates.end() ? "" : *best;
 }
@@ -298,7 +298,7 @@ static Status checkShares(const Curve &shares, const std::string &place,
   auto isSlower = [](const auto &fewer, const auto &more) {
     return fewer.first / fewer.second > more.first / more.second;
   };
-  auto fewer = std::adjacent_find(shares.begin(), shares.end(), isSlower);
+  auto fewer = std::ranges::adjacent_find(shares, isSlower);
   if (fewer == shares.end())
     return std::nullopt;
   return Error{llvm::formatv("{0}: {1} {2} bytes take longer than {3}", file,

@@ -197,6 +197,7 @@ static std::vector<Line> dearestLines(const SimulatedStep &step, size_t most) {
     line.runs += each.runs;
   }
   std::vector<Line> sorted;
+  sorted.reserve(lines.size());
   for (auto &[place, line] : lines)
     sorted.push_back(line);
   // Equal ones as they begin.

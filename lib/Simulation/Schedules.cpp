@@ -83,6 +83,7 @@ static std::vector<Slot> listSlotsOf(Schedule schedule, PipelineShape shape,
   int64_t all = shape.microbatches * shape.virtualStages;
   int64_t warmUp = countWarmUp(schedule, shape, device);
   std::vector<Slot> slots;
+  slots.reserve(2 * all);
   for (int64_t number = 0; number < warmUp; ++number)
     slots.push_back(forwardSlot(shape, number));
   for (int64_t number = warmUp; number < all; ++number) {
@@ -104,6 +105,7 @@ static std::vector<Slot> listSlotsOf(Schedule schedule, PipelineShape shape,
 std::vector<std::vector<Slot>> shoal::listSlots(Schedule schedule,
                                                 PipelineShape shape) {
   std::vector<std::vector<Slot>> orders;
+  orders.reserve(shape.devices);
   for (int64_t device = 0; device < shape.devices; ++device)
     orders.push_back(listSlotsOf(schedule, shape, device));
   return orders;

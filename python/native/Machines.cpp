@@ -24,7 +24,7 @@ static Cluster parse(const std::string &text, const std::string &name) {
 }
 
 static CollectiveKind kindOf(const std::string &name) {
-  auto found = llvm::find_if(kCollectiveKinds, [&](CollectiveKind kind) {
+  const auto *found = llvm::find_if(kCollectiveKinds, [&](CollectiveKind kind) {
     return name == nameOf(kind);
   });
   if (found == kCollectiveKinds.end())
@@ -44,6 +44,7 @@ static double priceOf(const Cluster &cluster, const std::string &kind,
 static std::vector<std::pair<std::string, int64_t>>
 levelsOf(const Cluster &cluster) {
   std::vector<std::pair<std::string, int64_t>> levels;
+  levels.reserve(cluster.levels.size());
   for (const Level &level : cluster.levels)
     levels.emplace_back(level.name, level.size);
   return levels;

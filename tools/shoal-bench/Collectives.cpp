@@ -28,6 +28,7 @@ Collectives::Collectives(rt::World &world, Stopwatch &stopwatch,
                          const Memory &memory)
     : ranks(world.size()), groupSizes(divisorsOf(ranks)) {
   std::vector<rt::Mesh> meshes;
+  meshes.reserve(groupSizes.size());
   for (int64_t members : groupSizes)
     meshes.push_back({"groups",
                       {{"outer", ranks / members}, {"inner", members}},

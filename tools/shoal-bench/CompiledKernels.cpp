@@ -134,7 +134,7 @@ Result<CompiledKernels> CompiledKernels::compile(rt::World &world) {
 
 CompiledKernels::~CompiledKernels() {
   if (!folder.empty() && world->isRoot())
-    llvm::sys::fs::remove_directories(folder);
+    std::ignore = llvm::sys::fs::remove_directories(folder);
 }
 
 std::string CompiledKernels::pathOf(StringRef name) const {
@@ -228,7 +228,9 @@ double CompiledKernels::errorOf(const Chip &chip) const {
 void CompiledKernels::fit(Chip &chip) const {
   Chip tried = chip;
   double least = std::numeric_limits<double>::infinity();
-  for (double rate = 1e8; rate < 1e13; rate *= 1.02) {
+  // From 1e8 to 1e13.
+  for (int step = 0; step < 582; ++step) {
+    double rate = 1e8 * std::pow(1.02, step);
     tried.elementwiseFlops = rate;
     if (double error = errorOf(tried); error < least)
       std::tie(least, chip.elementwiseFlops) = std::pair(error, rate);

@@ -53,10 +53,11 @@ static double secondsOfOne(rt::World &world, Work &&work) {
 static double leastOf(rt::World &world, int64_t batches,
                       const std::function<void()> &batch) {
   std::vector<double> seconds;
+  seconds.reserve(batches);
   for (int64_t i = 0; i < batches; ++i)
     seconds.push_back(secondsOfOne(world, batch));
   world.maximum(seconds);
-  return *std::min_element(seconds.begin(), seconds.end());
+  return *std::ranges::min_element(seconds);
 }
 
 /// The first run pages memory in and makes plans.

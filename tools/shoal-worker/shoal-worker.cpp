@@ -43,7 +43,8 @@ int main(int argc, char **argv) {
   if (argc == 2 && std::strncmp(argv[1], "--parent=", 9) == 0)
     return shoal::rt::worker::serve(argv[1] + 9);
   if (argc > 3 && std::strncmp(argv[1], "--watch=", 8) == 0)
-    return launch(std::atoi(argv[1] + 8), argv + 2);
+    return launch(static_cast<int>(std::strtol(argv[1] + 8, nullptr, 10)),
+                  argv + 2);
   if (argc == 2 && std::strncmp(argv[1], "--elsewhere=", 12) == 0) {
     char *end = nullptr;
     int64_t seconds = std::strtoll(argv[1] + 12, &end, 10);

@@ -56,7 +56,7 @@ bool shoal::replaceMetadata(std::string &file, StringRef text) {
   if (!bytes || text.size() >= bytes->size())
     return false;
   auto begin = file.begin() + (bytes->data() - file.data());
-  auto end = std::copy(text.begin(), text.end(), begin);
+  auto end = llvm::copy(text, begin);
   std::fill(end, begin + bytes->size(), '\0');
   return true;
 }
