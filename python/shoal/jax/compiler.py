@@ -21,22 +21,20 @@ import numpy as np
 from jax._src import source_info_util
 
 from shoal.errors import TraceError
-from shoal.executable import Executable, Session, compile_text
+from shoal.executable import compile_text
+from shoal.executable.imported import ImportedProgram
 from shoal.jax.frontend import JaxFrontend, is_given
 
 # What JAX says of a function's place is the caller's of this file.
 source_info_util.register_exclusion(__file__)
 
 
-class Compiled:
+class Compiled(ImportedProgram):
     """A JAX function, compiled for the devices of its mesh.
 
     executable: the program itself, to save, and to run with a time limit: its
     inputs are the tuple of a call's arguments.
     """
-
-    def __init__(self, executable: Executable):
-        self.executable = executable
 
     def run(self, *arguments: Any, **keywords: Any) -> Any:
         """The function's result for whole arrays, in processes that mpirun starts.
@@ -50,37 +48,6 @@ class Compiled:
 
     __call__ = run
 
-    def open(self, comm: Any = None) -> Session:
-        """The program in this process of an MPI job; see Executable.open."""
-        return self.executable.open(comm)
-
-    def save(self, path: Any) -> None:
-        """Writes it to one file, for `shoal.load`."""
-        self.executable.save(path)
-
-    @property
-    def devices(self) -> int:
-        """How many processes run it."""
-        return self.executable.devices
-
-    @property
-    def text(self) -> str:
-        """The imported program, in Shoal MLIR."""
-        return self.executable.text
-
-    @property
-    def stats(self) -> dict[str, Any]:
-        """Collectives, bytes sent, memory and flops of one device."""
-        return self.executable.stats
-
-    def spmd(self) -> str:
-        """The program of one device, in MLIR."""
-        return self.executable.spmd()
-
-    def summary(self) -> str:
-        """Inputs and outputs, collectives with their reasons, the largest buffers; see Executable.summary."""
-        return self.executable.summary()
-
     def as_text(self) -> str:
         """`spmd()`, as JAX calls it."""
         return self.spmd()
@@ -88,16 +55,6 @@ class Compiled:
     def cost_analysis(self) -> dict[str, Any]:
         """`stats`, as JAX calls it."""
         return self.stats
-
-    def _repr_html_(self) -> str:
-        return self.executable._repr_html_()
-
-    def report(self, *arguments: Any, **keywords: Any) -> Any:
-        """A page that shows the partitioned program; see Executable.report."""
-        return self.executable.report(*arguments, **keywords)
-
-    def __repr__(self) -> str:
-        return repr(self.executable)
 
 
 def compile(

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.executable import Executable, Session, compile_text
+from shoal.executable import Executable, compile_text
+from shoal.executable.imported import ImportedProgram
 from shoal.mesh import Mesh
 from shoal.moe import Layout
 from shoal.torch.activations import Activations
@@ -25,7 +26,7 @@ from shoal.torch.sources import source_of, state_of
 from shoal.torch.tensors import to_numpy, to_torch
 
 
-class Compiled:
+class Compiled(ImportedProgram):
     """A module or function, compiled for the devices of its mesh.
 
     executable: the program itself: its inputs are the state by the names of `state_dict()`, arguments by those of
@@ -35,7 +36,7 @@ class Compiled:
     """
 
     def __init__(self, executable: Executable, call: Call, state: dict[str, Any], is_torch: bool):
-        self.executable = executable
+        super().__init__(executable)
         self.state = state
         self._call = call
         self._is_torch = is_torch
@@ -69,44 +70,6 @@ class Compiled:
         given = {**inputs, SEED: seed_of(seed)} if draws else inputs
         results = self.executable.run(given, timeout=timeout)
         return dict(results)
-
-    def open(self, comm: Any = None) -> Session:
-        """The program in this process of an MPI job; its inputs and results are by name. See Executable.open."""
-        return self.executable.open(comm)
-
-    def save(self, path: Any) -> None:
-        """Writes it to one file, for `shoal.load`; without the state."""
-        self.executable.save(path)
-
-    @property
-    def devices(self) -> int:
-        """How many processes run it."""
-        return self.executable.devices
-
-    @property
-    def text(self) -> str:
-        """The imported program, in Shoal MLIR."""
-        return self.executable.text
-
-    @property
-    def stats(self) -> dict[str, Any]:
-        """Collectives, bytes sent, memory and flops of one device."""
-        return self.executable.stats
-
-    def spmd(self) -> str:
-        """The program of one device, in MLIR."""
-        return self.executable.spmd()
-
-    def summary(self) -> str:
-        """Inputs and outputs, collectives with their reasons, the largest buffers; see Executable.summary."""
-        return self.executable.summary()
-
-    def report(self, *arguments: Any, **keywords: Any) -> Any:
-        """A page that shows the partitioned program; see Executable.report."""
-        return self.executable.report(*arguments, **keywords)
-
-    def __repr__(self) -> str:
-        return repr(self.executable)
 
 
 def compile(
