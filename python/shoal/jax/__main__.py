@@ -4,47 +4,22 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from shoal.errors import ShoalError
-from shoal.files import replace_file
+from shoal import import_command
 from shoal.jax.stablehlo import import_stablehlo, supported_ops
 
 
-def _arguments(words: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m shoal.jax", description=__doc__)
-    parser.add_argument(
-        "input", nargs="?", help="StableHLO: pretty or generic text, or bytecode; - for stdin"
-    )
-    parser.add_argument("-o", dest="output", default="-", help="the Shoal program; - for stdout")
-    parser.add_argument(
-        "--supported-ops", action="store_true", help="list the ops that can be imported"
-    )
-    arguments = parser.parse_args(words)
-    if not arguments.supported_ops and arguments.input is None:
-        parser.error("the following arguments are required: input")
-    return arguments
+def _read(path: str) -> str:
+    return import_stablehlo(sys.stdin.buffer.read() if path == "-" else Path(path))
 
 
-def main(words: list[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Returns the exit code; what is refused is one message on stderr."""
-    arguments = _arguments(words)
-    if arguments.supported_ops:
-        print("\n".join(supported_ops()))
-        return 0
-    try:
-        is_piped = arguments.input == "-"
-        text = import_stablehlo(sys.stdin.buffer.read() if is_piped else Path(arguments.input))
-        if arguments.output == "-":
-            sys.stdout.write(text)
-        else:
-            replace_file(arguments.output, text.encode())
-    except (ShoalError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    input_help = "StableHLO: pretty or generic text, or bytecode; - for stdin"
+    return import_command.run(words, "python -m shoal.jax", __doc__, input_help, _read, supported_ops)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
 
 __all__ = [
-    "as_used", "buffer_mask", "check_params", "decay_mask", "init_params", "param_shapes", "param_shardings",
+    "OF_EXPERTS", "as_used", "buffer_mask", "check_params", "decay_mask", "init_params", "param_shapes", "param_shardings",
     "start_of",
 ]  # fmt: skip
 
@@ -103,7 +103,7 @@ def _feed_forward(outer: tuple[int, ...], model: int, hidden: int, config: MoeCo
 
 
 # Of an expert, which a function of the user's own may have others for.
-_OF_EXPERTS = ("wi", "wg", "wo", "bi", "bg", "bo")
+OF_EXPERTS = ("wi", "wg", "wo", "bi", "bg", "bo")
 
 
 def check_params(params: Mapping[str, Any], config: MoeConfig, model: int, own_expert: bool = False) -> None:
@@ -126,7 +126,7 @@ def check_params(params: Mapping[str, Any], config: MoeConfig, model: int, own_e
         )
 
     shapes = param_shapes(config, model)
-    look("", params, {name: shapes[name] for name in shapes if not (own_expert and name in _OF_EXPERTS)})
+    look("", params, {name: shapes[name] for name in shapes if not (own_expert and name in OF_EXPERTS)})
 
 
 def init_params(config: MoeConfig, model: int, seed: int = 0, scale: float | None = None) -> dict[str, Any]:

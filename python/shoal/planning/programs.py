@@ -31,6 +31,7 @@ from shoal.models.layer import apply_layer, between
 from shoal.models.rope import turned_by
 from shoal.moe.labels import cross_entropy_sum
 from shoal.moe.layout import Layout
+from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.kernels import as_one_kernel
 from shoal.planning.mapping import Mapping
 
@@ -95,10 +96,6 @@ def split(tree: Tree, shardings: Tree, layout: Layout, axes: tuple[Any, ...]) ->
     return optim.split_over(axes, tree, layout.mesh, shardings)
 
 
-# Of an experts layer, what there is of each expert.
-_OF_EXPERTS = frozenset(("wi", "wo", "wg", "bi", "bo", "bg"))
-
-
 def _by_copies(
     setting: Setting, tree: Tree, shardings: Tree, change: Callable[[Tree, Tree, tuple[Any, ...]], Tree]
 ) -> Tree:
@@ -109,7 +106,7 @@ def _by_copies(
     made = change(tree, shardings, axes["dp"])
     if isinstance(tree, dict) and "moe" in tree:
         made["moe"] = {
-            name: change(node, shardings["moe"][name], axes["edp" if name in _OF_EXPERTS else "dp"])
+            name: change(node, shardings["moe"][name], axes["edp" if name in OF_EXPERTS else "dp"])
             for name, node in tree["moe"].items()
         }
     return made
@@ -207,12 +204,19 @@ def _turned(config: ModelConfig) -> int:
 
 def _measured(grads: Tree, left: Tree) -> list[Value]:
     """A number of each gradient as it is left: none is held. It is made of one row, so that it takes no time."""
-    leaves, _ = pytrees.flatten(grads)
-    places = pytrees.flatten_shardings(left, grads, "gradients")
     with named_scope("gradients"):
-        placed = [leaf if place is None else constrain(leaf, place) for leaf, place in zip(leaves, places)]
+        leaves, _ = pytrees.flatten(_constrained(grads, left))
+    places = pytrees.flatten_shardings(left, grads, "gradients")
     with named_scope("measured"):
-        return [sum_of(_row(leaf, place).astype("float32")) for leaf, place in zip(placed, places)]
+        return [sum_of(_row(leaf, place).astype("float32")) for leaf, place in zip(leaves, places)]
+
+
+def _constrained(grads: Tree, shardings: Tree) -> Tree:
+    """Gradients that lie so; what None stands for lies as is best."""
+    leaves, treedef = pytrees.flatten(grads)
+    places = pytrees.flatten_shardings(shardings, grads, "gradients")
+    placed = [leaf if place is None else constrain(leaf, place) for leaf, place in zip(leaves, places)]
+    return pytrees.unflatten(treedef, placed)
 
 
 def _row(leaf: Value, place: Any) -> Value:
@@ -279,8 +283,12 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     state = pytrees.unflatten(begin.out_tree, list(begin.outputs.values()))
 
     def step(masters: Tree, grads: Tree, state: Tree) -> Any:
-        grads = {name: _summed(name, tree, kept[name]) for name, tree in grads.items()}
-        updates, new = optimizer.update(grads, state, masters)
+        # Over devices, where the optimiser's state of them is.
+        summed = {}
+        for name, tree in grads.items():
+            with named_scope(name):
+                summed[name] = _constrained(tree, kept[name])
+        updates, new = optimizer.update(summed, state, masters)
         masters = optim.apply_updates(masters, updates)
         narrow = {}
         for name, tree in masters.items():
@@ -295,13 +303,3 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     return trace_program(
         step, (masters, masters, state), layout.mesh, in_shardings=(kept, left, like), out_shardings=results, name="optimizer"
     )
-
-
-def _summed(name: str, grads: Tree, kept: Tree) -> Tree:
-    """Over devices, where the optimiser's state of them is."""
-    leaves, treedef = pytrees.flatten(grads)
-    places = pytrees.flatten_shardings(kept, grads, "gradients")
-    with named_scope(name):
-        return pytrees.unflatten(
-            treedef, [leaf if place is None else constrain(leaf, place) for leaf, place in zip(leaves, places)]
-        )

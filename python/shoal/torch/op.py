@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +33,15 @@ class GraphImporter(Protocol):
     def next_key(self) -> Value: ...
 
     def run(self, graph: Graph, values: Mapping[str, Any]) -> list[Any]: ...
+
+
+def of_two(function: Callable[[Any, Any], Value]) -> Callable[..., Value]:
+    """An importer of ops of two operands, which are converted to the result's type."""
+
+    def importer(op: Op, self: Any, other: Any) -> Value:
+        return function(*op.cast(self, other))
+
+    return importer
 
 
 class Op:

@@ -8,14 +8,13 @@ again here, it has been done in the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from shoal.frontend import dtypes, elementwise
 from shoal.frontend.broadcasting import join
 from shoal.frontend.core import emit_one
 from shoal.frontend.value import Value
-from shoal.torch.op import Op
+from shoal.torch.op import Op, of_two
 from shoal.torch.refusals import Unsupported
 from shoal.torch.registry import imports
 
@@ -103,13 +102,6 @@ def square(op: Op, self: Value) -> Value:
     return elementwise.square(*op.cast(self))
 
 
-def _two(function: Callable[[Any, Any], Value]) -> Callable[..., Value]:
-    def importer(op: Op, self: Any, other: Any) -> Value:
-        return function(*op.cast(self, other))
-
-    return importer
-
-
 for _name, _function in {
     "aten.maximum.default": elementwise.maximum,
     "aten.minimum.default": elementwise.minimum,
@@ -119,7 +111,7 @@ for _name, _function in {
     "aten.copysign.Tensor": elementwise.copysign,
     "aten.copysign.Scalar": elementwise.copysign,
 }.items():
-    imports(_name)(_two(_function))
+    imports(_name)(of_two(_function))
 
 
 @imports("aten.clamp.default", "aten.clamp.Tensor")

@@ -14,7 +14,7 @@ import numpy as np
 from shoal.frontend import dtypes, elementwise
 from shoal.frontend.broadcasting import broadcast_to
 from shoal.frontend.value import Value
-from shoal.torch.op import Op
+from shoal.torch.op import Op, of_two
 from shoal.torch.refusals import Unsupported
 from shoal.torch.registry import imports
 from shoal.torch.types import result_type
@@ -89,13 +89,6 @@ for _name, _function in {
     imports(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")(_comparison(_function))
 
 
-def _of_bits(function: Callable[[Any, Any], Value]) -> Callable[..., Value]:
-    def importer(op: Op, self: Any, other: Any) -> Value:
-        return function(*op.cast(self, other))
-
-    return importer
-
-
 for _name, _function in {
     "bitwise_and": elementwise.bitwise_and,
     "bitwise_or": elementwise.bitwise_or,
@@ -104,7 +97,7 @@ for _name, _function in {
     "__or__": elementwise.bitwise_or,
     "__xor__": elementwise.bitwise_xor,
 }.items():
-    imports(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")(_of_bits(_function))
+    imports(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")(of_two(_function))
 
 
 @imports("aten.bitwise_left_shift.Tensor", "aten.__lshift__.Scalar", "aten.bitwise_left_shift.Tensor_Scalar")
