@@ -60,7 +60,8 @@ def plan_dispatch(
     """The dispatcher of tokens [G, S, M] of `width` bytes: the named one, or which sends least.
 
     Bytes are those of a ring or pairwise exchange: of the all-to-all, 2 R (e - 1) / e +
-    2 R (t - 1) with R rows' bytes, e = ep and t = etp; of the gather 2 n M b (e t - 1).
+    2 R (t - 1) with R rows' bytes, e = ep and t = etp, the second term for as many rows as there is
+    room for where `moe_expert_rank_capacity_factor` says that; of the gather 2 n M b (e t - 1).
     """
     groups, tokens, model = shape
     room = config.capacity(tokens)
@@ -68,8 +69,9 @@ def plan_dispatch(
     share = groups * tokens * model * width / devices
     slots = config.num_experts * room / tokens if room else config.moe_router_topk  # rows of a token
     sent = "alltoall" if room is None else "sort"
+    filled = config.moe_expert_rank_capacity_factor if room is None else None
     costs = {
-        sent: 2 * slots * share * ((e - 1) / e + (t - 1)),
+        sent: 2 * slots * share * ((e - 1) / e + (filled or 1) * (t - 1)),
         "allgather": 2 * share * (e * t - 1),
     }
     name, reason = _choose(config, (room, e, t), costs)

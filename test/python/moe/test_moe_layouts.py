@@ -552,6 +552,10 @@ def test_rows_with_room_cross_the_slow_links_once():
     assert kinds["ragged_all_to_all"] == 2 and sent["ragged_all_to_all"] == 2 * rows * 3 / 4
     numbers = 4 * (3 * 8 + 2 * 2)  # rows of each expert of all senders, and where those of two experts begin and end
     assert sent["all_gather"] - numbers == sent["reduce_scatter"] == rows
+    said = plan_dispatch((8, 32, 16), 4, config, layout)
+    assert said.bytes_sent["alltoall"] == sent["ragged_all_to_all"] + 2 * rows
+    roomy = plan_dispatch((8, 32, 16), 4, config.replace(moe_expert_rank_capacity_factor=1.5), layout)
+    assert roomy.bytes_sent["alltoall"] == sent["ragged_all_to_all"] + 3 * rows
 
 
 def test_an_expert_of_ones_own_has_rows_with_room(tmp_path):
