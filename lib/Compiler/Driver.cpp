@@ -215,13 +215,15 @@ writeTexts(MLIRContext &context, const DriverOptions &options,
            ArrayRef<LiveBuffer> largest, const Forecast *forecast) {
   if (options.emit == Emit::Summary)
     return writeFile(context, options.outputPath, [&](llvm::raw_ostream &os) {
-      printSummary(program, largest, forecast, os);
+      printSummary(program, largest, forecast, machineOf(machineOf(options)),
+                   os);
     });
   if (!makesPage(options))
     return success();
   std::string page;
   llvm::raw_string_ostream os(page);
-  writePage(makeReport(program, nameOf(options.target), std::move(listing),
+  writePage(makeReport(program, nameOf(options.target),
+                       machineOf(machineOf(options)), std::move(listing),
                        largest, forecast),
             os);
   if (options.emit == Emit::Report &&

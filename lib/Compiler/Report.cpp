@@ -100,12 +100,16 @@ static void printTime(const std::map<int64_t, OpTime> &times, int64_t number,
 
 static void printCollectives(llvm::ArrayRef<CollectiveCost> collectives,
                              const std::map<int64_t, OpTime> &times,
-                             llvm::raw_ostream &os) {
+                             const Machine &machine, llvm::raw_ostream &os) {
   int64_t total = 0;
   for (const CollectiveCost &collective : collectives)
     total += collective.runs * collective.bytes;
   os << llvm::formatv("collectives: {0}, {1:N} bytes sent by a device\n",
                       collectives.size(), total);
+  if (int64_t bytes = startingBytes(collectives, machine))
+    os << llvm::formatv("  to start them takes longer than to send that: as "
+                        "long as {0:N} bytes\n",
+                        bytes);
   for (auto [number, collective] : llvm::enumerate(collectives)) {
     os << llvm::formatv("  {0,-18} {1} in groups of {2}: {3:N} bytes",
                         collective.kind, collective.axes, collective.groupSize,
@@ -170,7 +174,8 @@ static std::string describeMeshes(const ProgramDescription &description) {
 
 void shoal::printSummary(const LoweredProgram &program,
                          llvm::ArrayRef<LiveBuffer> largest,
-                         const Forecast *forecast, llvm::raw_ostream &os) {
+                         const Forecast *forecast, const Machine &machine,
+                         llvm::raw_ostream &os) {
   const ProgramDescription &description = program.description;
   os << llvm::formatv("program {0}: {1} devices{2}\n", description.name,
                       description.devices, describeMeshes(description));
@@ -179,7 +184,7 @@ void shoal::printSummary(const LoweredProgram &program,
   std::map<int64_t, OpTime> times;
   if (forecast)
     times = timesOfCollectives(*forecast);
-  printCollectives(description.collectives, times, os);
+  printCollectives(description.collectives, times, machine, os);
   printLines("one-hot einsums", description.oneHots, os);
   printLines("computed again", description.rematerialized, os);
   os << llvm::formatv("arithmetic: {0:N} operations on a device, {1:N} of them "

@@ -74,6 +74,17 @@ SmallVector<CollectiveCost> shoal::listCollectives(Operation *root) {
   return list;
 }
 
+int64_t shoal::startingBytes(ArrayRef<CollectiveCost> collectives,
+                             const Machine &machine) {
+  double runs = 0, sent = 0;
+  for (const CollectiveCost &collective : collectives) {
+    runs += collective.runs;
+    sent += double(collective.runs) * collective.bytes;
+  }
+  double bytes = runs * latencyBytes(machine);
+  return bytes > sent ? int64_t(bytes) : 0;
+}
+
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//

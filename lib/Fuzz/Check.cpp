@@ -216,8 +216,7 @@ static LogicalResult searchLittle(OpPassManager &passes) {
   for (Pass &pass : passes.getPasses())
     if (pass.getArgument() == "shoal-assign")
       return pass.initializeOptions(
-          "chains=false groups=false dimensions=false second-start=false "
-          "third-start=false fourth-start=false",
+          "effort=descent",
           [](const Twine &error) {
             llvm::report_fatal_error(error);
             return failure();

@@ -119,7 +119,7 @@ static llvm::json::Object describeForecast(const Forecast &forecast) {
 }
 
 llvm::json::Object shoal::makeReport(const LoweredProgram &program,
-                                     StringRef target,
+                                     StringRef target, const Machine &machine,
                                      llvm::json::Object listing,
                                      ArrayRef<LiveBuffer> largest,
                                      const Forecast *forecast) {
@@ -132,6 +132,7 @@ llvm::json::Object shoal::makeReport(const LoweredProgram &program,
   report["collectives"] = describeCollectives(
       program, std::move(*collectives->second.getAsArray()));
   report.erase("op_of_collective");
+  report["starting_bytes"] = startingBytes(description.collectives, machine);
   report["flops"] =
       llvm::json::Object{{"device", description.arithmetic.flops},
                          {"einsum", description.arithmetic.einsumFlops},

@@ -82,7 +82,9 @@ void shoal::buildDevicePipeline(OpPassManager &pm,
   assign.flopsPerByte = options.flopsPerByte;
   assign.machineFile = options.machineFile;
   assign.repeatMargin = options.repeatMargin;
-  assign.thirdStart = assign.fourthStart = !options.quickSearch;
+  if (options.quickSearch)
+    assign.effort = SearchEffort::Quick;
+  assign.lint = options.lint;
   assign.warnRepeatedWork = options.warnRepeatedWork;
   assign.maxRepeatedWork = options.maxRepeatedWork;
   assign.denseOneHots = options.denseOneHots;

@@ -14,6 +14,7 @@
 // REPORT-NEXT: input x : tensor<8x6xf32>, on a device tensor<2x6xf32>
 // REPORT-NEXT: output result0 : tensor<f32>
 // REPORT-NEXT: collectives: 1, 6 bytes sent by a device
+// REPORT-NEXT: to start them takes longer than to send that: as long as 4,000 bytes
 // REPORT-NEXT: all_reduce {"x"} in groups of 4: 6 bytes
 // REPORT: the sum is partial
 // REPORT: memory: {{.*}} inputs and outputs 52

@@ -28,7 +28,7 @@ llvm::json::Object toStatistics(const StageSeconds &seconds);
 /// arithmetic, memory; where there is a forecast, with its seconds.
 void printSummary(const LoweredProgram &program,
                   llvm::ArrayRef<LiveBuffer> largest, const Forecast *forecast,
-                  llvm::raw_ostream &os);
+                  const Machine &machine, llvm::raw_ostream &os);
 
 } // namespace shoal
 

@@ -9,6 +9,7 @@
 #define SHOAL_COSTMODEL_PROGRAMCOST_H
 
 #include "mlir/IR/Operation.h"
+#include "shoal/Machine/Machine.h"
 #include "shoal/Sharding/FactorRule.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
@@ -47,6 +48,11 @@ struct CollectiveCost {
 /// send nothing and are not among them. An op's place in this list is its
 /// number in the program's metadata.
 llvm::SmallVector<CollectiveCost> listCollectives(mlir::Operation *root);
+
+/// What could be sent while all runs of these start, in bytes of a device; 0
+/// where that is less than they send.
+int64_t startingBytes(llvm::ArrayRef<CollectiveCost> collectives,
+                      const Machine &machine);
 
 struct ArithmeticCost {
   /// By the ops' factor rules, on the shapes as they stand; of products of rows

@@ -21,7 +21,7 @@ llvm::json::Object listProgram(mlir::ModuleOp module);
 /// The report's data: `listing` of the program with signature, collectives and
 /// memory; with the times of a forecast, where there is one.
 llvm::json::Object makeReport(const LoweredProgram &program,
-                              llvm::StringRef target,
+                              llvm::StringRef target, const Machine &machine,
                               llvm::json::Object listing,
                               llvm::ArrayRef<LiveBuffer> largest,
                               const Forecast *forecast = nullptr);

@@ -9,6 +9,7 @@
 
 #include "shoal/Sharding/FactorRule.h"
 #include "shoal/Sharding/Hints.h"
+#include "shoal/Sharding/SearchEffort.h"
 #include <vector>
 
 namespace shoal {
@@ -122,9 +123,10 @@ struct AssignmentOptions {
   bool pricePlans = false;
   /// Charged for each reshard that sends anything, in bytes.
   double latencyBytes = 0;
-  /// Phases; the greedy one always runs.
-  bool descend = true, chains = true, groups = true, dimensions = true,
-       secondStart = true, thirdStart = true, fourthStart = true;
+  SearchEffort effort = SearchEffort::Full;
+  /// Searches layers that repeat once. Without, each on its own: the same plan
+  /// as a rule, in time that grows faster than layers do.
+  bool foldRepeats = true;
   /// A chain of moves is given up where it has lost `slack` times what its
   /// first op and the values that it touches cost. `wholeSlack`: from nothing
   /// split, where more has to move before a value that is whole pays.
@@ -179,14 +181,14 @@ struct Assignment {
 
 /// Chooses how every op is split, at the least total cost that the search
 /// finds. Propagation gives a hint; then a greedy choice in program order that
-/// leaves sums partial while that is cheaper; then coordinate descent; then
-/// chains of moves, in which a change of one op pulls its neighbours along, and
-/// moves of elementwise ops that hang together, as of an optimiser's update,
-/// of what loops add to and of rows that they keep; the same again from nothing
-/// split, from what is found where arithmetic counts ten times as much, and,
-/// where annotations only ask, from what is found where they bind; the cheapest
-/// is kept. Constraints hold exactly. An argument or program result without one
-/// takes any sharding, not partial, free of charge.
+/// leaves sums partial while that is cheaper; then variable neighbourhood
+/// descent: changes of single ops, chains of them, in which a change of one op
+/// pulls its neighbours along, and moves of many ops at once; the same again
+/// from nothing split, from what is found where arithmetic counts ten times as
+/// much, and, where annotations only ask, from what is found where they bind;
+/// the cheapest is kept. Layers that repeat are searched once. Constraints hold
+/// exactly. An argument or program result without one takes any sharding, not
+/// partial, free of charge.
 ///
 /// The answer depends on the problem alone, and not on the order of independent
 /// ops in it. Work is linear in ops and does not

@@ -42,7 +42,19 @@ function showTotals() {
   ];
   const rows = sortedKeys(axes).map((name) => ({ axes: name, title: `over ${formatAxes(name)}` }));
   rows.push({ axes: null, title: element("strong", {}, "in all") });
-  replaceContent(byId("totals"), makeTable(columns, rows, { class: "totals" }));
+  replaceContent(
+    byId("totals"), makeTable(columns, rows, { class: "totals" }), ...describeStarts());
+}
+
+// Where many collectives send little.
+function describeStarts() {
+  if (!report.starting_bytes) return [];
+  return [
+    element(
+      "p", { class: "muted" },
+      "To start them takes longer than to send that: as long as " +
+        `${formatBytes(report.starting_bytes)}.`),
+  ];
 }
 
 function showSum(sum, whole) {

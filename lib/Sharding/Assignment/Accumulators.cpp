@@ -1,14 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "GroupMove.h"
-#include "Search.h"
+#include "Moves.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/DebugLog.h"
-#include "llvm/Support/Format.h"
-
-#define DEBUG_TYPE "shoal-assign"
 
 using namespace shoal;
 using namespace shoal::assignment;
@@ -97,38 +92,19 @@ std::vector<unsigned> AccumulatorWalk::run(unsigned join) const {
   return ops;
 }
 
-std::vector<std::vector<unsigned>>
-assignment::findAccumulators(const AssignmentProblem &problem) {
+std::vector<Move>
+assignment::findAccumulatorMoves(const AssignmentProblem &problem) {
   AccumulatorWalk walk(problem);
-  std::vector<std::vector<unsigned>> groups;
+  std::vector<Move> moves;
   for (auto [id, op] : llvm::enumerate(problem.ops)) {
     if (op.operands.empty() || op.results.empty() || op.constraint)
       continue;
-    std::vector<unsigned> group = walk.run(id);
-    if (!group.empty())
-      groups.push_back(std::move(group));
-  }
-  return groups;
-}
-
-double
-assignment::moveAccumulators(Plan &plan,
-                             llvm::ArrayRef<std::vector<unsigned>> groups) {
-  double gain = 0;
-  for (auto [number, group] : llvm::enumerate(groups)) {
-    GroupMove moves(plan, group);
-    if (!moves.couldGain())
+    Move move{walk.run(id), {}};
+    if (move.ops.empty())
       continue;
-    for (AxisId axis = 0; axis < plan.getTables().problem.mesh.axes.size();
-         ++axis)
-      gain += moves.run(
-          {TryId::Accumulator, unsigned(number), axis},
-          [&, &ops = group](size_t place) {
-            auto sum = findChoiceAt(plan, ops[place], axis, Partial);
-            // Of what is whole addends can be made, of parts not.
-            return sum ? sum : findChoiceAt(plan, ops[place], axis, Nowhere);
-          });
+    // Of what is whole addends can be made, of parts not.
+    move.wants.assign(move.ops.size(), {Want::at(Partial), Want::at(Nowhere)});
+    moves.push_back(std::move(move));
   }
-  LDBG() << "  accumulators gain " << llvm::format("%.0f", gain);
-  return gain;
+  return moves;
 }

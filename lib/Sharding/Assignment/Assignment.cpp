@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/Assignment.h"
+#include "Fold.h"
 #include "Search.h"
 #include "shoal/Sharding/CanonicalOrder.h"
 #include "llvm/ADT/STLExtras.h"
@@ -13,206 +14,9 @@
 using namespace shoal;
 using namespace shoal::assignment;
 
-/// The plan's cost, as debug output shows it.
-[[maybe_unused]] static llvm::format_object<double> costOf(const Plan &plan) {
-  return llvm::format("%.0f", plan.totalCost());
-}
-
-/// Moves groups of ops, then what that allows others.
-static void improveGroups(Plan &plan) {
-  const AssignmentOptions &options = plan.getTables().options;
-  auto groups = findElementwiseGroups(plan.getTables().problem);
-  auto accumulators = findAccumulators(plan.getTables().problem);
-  auto rows = findKeptRows(plan.getTables().problem);
-  for (unsigned round = 0; round < options.maxChainRounds; ++round) {
-    double gain = moveGroups(plan, groups);
-    gain += moveAccumulators(plan, accumulators);
-    gain += moveKeptRows(plan, rows);
-    if (gain < kMinGain)
-      return;
-    if (options.chains)
-      moveChains(plan, options.slack);
-    LDBG() << "  groups:  " << costOf(plan);
-  }
-}
-
-/// `slack` is that of chains.
-static void improve(Plan &plan, double slack) {
-  const AssignmentOptions &options = plan.getTables().options;
-  LDBG() << "  begins at " << costOf(plan);
-  if (options.descend) {
-    descend(plan, options.maxSweeps);
-    LDBG() << "  descent: " << costOf(plan);
-  }
-  if (options.chains) {
-    moveChains(plan, slack);
-    LDBG() << "  chains:  " << costOf(plan);
-  }
-  if (options.groups)
-    improveGroups(plan);
-}
-
-/// Moves dimensions, too, each time that nothing else gains: they take many ops
-/// at a time.
-static void improveAll(Plan &plan, double slack,
-                       llvm::ArrayRef<DimensionGroup> dimensions) {
-  improve(plan, slack);
-  unsigned rounds = plan.getTables().options.maxChainRounds;
-  for (unsigned round = 0; round < rounds; ++round) {
-    if (moveDimensions(plan, dimensions) < kMinGain)
-      return;
-    improve(plan, slack);
-  }
-}
-
-/// Takes the other plan where it is cheaper.
-static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
-  bool isCheaper = other.totalCost() < plan.totalCost() - kMinGain;
-  LDBG() << name << " costs " << costOf(other) << ", the one before "
-         << costOf(plan) << ": " << (isCheaper ? "taken" : "left");
-  if (isCheaper)
-    plan = std::move(other);
-}
-
-/// The choice of a program result without constraint that takes its value as
-/// it is made; nothing where the op has none, as of partial sums.
-static std::optional<ChoiceIndex> findChoiceAsMade(Plan &plan, unsigned op,
-                                                   LayoutId made) {
-  CostTables &tables = plan.getTables();
-  const OpClass &opClass = tables.classOf(op);
-  for (ChoiceIndex i = 0; i < opClass.numChoices(); ++i) {
-    const Choice *choice = tables.choice(op, i);
-    if (choice && choice->operands[0] == made)
-      return i;
-  }
-  return std::nullopt;
-}
-
-/// Among equally cheap shardings of a result, the one its value is made in is
-/// what a person would expect.
-static void settleResults(Plan &plan) {
-  const AssignmentProblem &problem = plan.getTables().problem;
-  for (unsigned op = 0; op < problem.ops.size(); ++op) {
-    const AssignmentProblem::Op &result = problem.ops[op];
-    if (!result.results.empty() || result.operands.empty() || result.constraint)
-      continue;
-    LayoutId made = plan.versionTree(result.operands[0]).nodes[0].layout;
-    std::optional<ChoiceIndex> choice = findChoiceAsMade(plan, op, made);
-    if (!choice || *plan.costChange(op, *choice) > kMinGain)
-      continue;
-    LDBG() << "result op " << op << " takes its value as it is made";
-    plan.move(op, *choice);
-  }
-}
-
-static std::vector<ValueVersion> versionsOf(const Plan &plan, unsigned value,
-                                            const VersionTree &tree) {
-  std::vector<ValueVersion> versions;
-  for (auto [i, node] : llvm::enumerate(tree.nodes)) {
-    const Layout &layout = plan.getTables().layout(node.layout);
-    ValueVersion version{layout.sharding, layout.deviceOrder, std::nullopt, 0};
-    if (i > 0) {
-      assert(node.parent < i && "parents come before children");
-      version.parent = node.parent;
-      version.bytes = plan.getTables().reshardBytesOf(
-          value, tree.nodes[node.parent].layout, node.layout);
-    }
-    versions.push_back(std::move(version));
-  }
-  return versions;
-}
-
-static void addOp(const Plan &plan, unsigned op,
-                  llvm::ArrayRef<VersionTree> trees, Assignment &assignment) {
-  const Choice &choice = plan.resolved(op);
-  assignment.ops.push_back(choice.sharding);
-  assignment.cost.compute += choice.compute;
-  assignment.cost.memory += choice.memory;
-  assignment.cost.reductions += choice.reductions;
-  assignment.cost.repeats += choice.repeats();
-  auto &uses = assignment.uses.emplace_back();
-  for (auto [value, layout] : llvm::zip_equal(
-           plan.getTables().problem.ops[op].operands, choice.operands))
-    uses.push_back(llvm::find_if(trees[value].nodes,
-                                 [&, needed = layout](auto &node) {
-                                   return node.layout == needed;
-                                 }) -
-                   trees[value].nodes.begin());
-}
-
-static void addReshards(const Plan &plan, unsigned value,
-                        const VersionTree &tree, AssignmentCost &cost) {
-  const CostTables &tables = plan.getTables();
-  double weight = tables.problem.values[value].weight;
-  for (const auto &node : llvm::drop_begin(tree.nodes)) {
-    auto price =
-        tables.sendingPrice(value, tree.nodes[node.parent].layout, node.layout);
-    cost.reshards += weight * price.bytes;
-    cost.latency += weight * price.latency;
-    if (price.bytes > 0)
-      cost.compute += tables.computeIfSent(value);
-  }
-}
-
-static Assignment describe(const Plan &plan, Hints hints) {
-  const AssignmentProblem &problem = plan.getTables().problem;
-  Assignment assignment;
-  assignment.hints = std::move(hints);
-  std::vector<VersionTree> trees;
-  for (unsigned value = 0; value < problem.values.size(); ++value) {
-    trees.push_back(plan.versionTree(value));
-    assignment.values.push_back(versionsOf(plan, value, trees.back()));
-    addReshards(plan, value, trees.back(), assignment.cost);
-  }
-  double ofDevices = 0, ofProgram = 0;
-  for (unsigned op = 0; op < problem.ops.size(); ++op) {
-    addOp(plan, op, trees, assignment);
-    double weight = problem.ops[op].weight;
-    assignment.flops.push_back(weight * plan.resolved(op).flops *
-                               problem.mesh.numDevices());
-    ofDevices += assignment.flops.back();
-    ofProgram += weight * problem.ops[op].rule.flops;
-  }
-  if (ofProgram > 0)
-    assignment.flopsRatio = ofDevices / ofProgram;
-  return assignment;
-}
-
-/// Nothing is split, but for what annotations ask for.
-static std::vector<ChoiceIndex>
-choiceOfNothing(const AssignmentProblem &problem) {
-  return std::vector<ChoiceIndex>(problem.ops.size(), 0);
-}
-
-/// Brings a plan further, by chains of this slack.
-using Improvement = llvm::function_ref<void(Plan &, double)>;
-
-/// The better of two starts: what the hints suggest, and nothing split, each
-/// brought further by `improvement`.
-static Plan searchFromTwoStarts(CostTables &tables, const Hints &hints,
-                                Improvement improvement) {
-  LDBG() << "greedy, from the hints";
-  Plan plan(tables, chooseGreedily(tables, hints));
-  leaveImpossible(plan);
-  improvement(plan, tables.options.slack);
-  if (tables.options.secondStart) {
-    LDBG() << "from nothing split";
-    Plan other(tables, choiceOfNothing(tables.problem));
-    improvement(other, tables.options.wholeSlack);
-    keepCheaper(plan, std::move(other), "the second start");
-  }
-  if (tables.options.chains)
-    moveChains(plan, tables.options.lastSlack);
-  return plan;
-}
-
-/// The choices of a plan.
-static std::vector<ChoiceIndex> choicesOf(const Plan &plan) {
-  std::vector<ChoiceIndex> choices(plan.getTables().problem.ops.size());
-  for (auto [op, choice] : llvm::enumerate(choices))
-    choice = plan.choiceOf(op);
-  return choices;
-}
+//===----------------------------------------------------------------------===//
+// Annotations that only ask
+//===----------------------------------------------------------------------===//
 
 static bool isHint(const AssignmentProblem::Op &op) {
   return op.constraint && op.constraint->isHint;
@@ -274,76 +78,320 @@ static bool followsHints(const Plan &plan, const AssignmentProblem &given) {
   return true;
 }
 
-/// The choice of `tables`, where other annotations bind, with the op's labels
-/// in `plan`, as far as it has them; the first where the rule does not allow
-/// it.
+//===----------------------------------------------------------------------===//
+// Choices of one plan for another
+//===----------------------------------------------------------------------===//
+
+/// The choice of `tables` with the labels that `other` has in `plan`, as far as
+/// the op has them; the first where the rule does not allow it.
 static ChoiceIndex findSameLabels(CostTables &tables, unsigned op,
-                                  const Plan &plan) {
+                                  const Plan &plan, unsigned other) {
   const OpClass &opClass = tables.classOf(op);
   ChoiceIndex index = 0;
   for (AxisId axis = 0; axis < tables.problem.mesh.axes.size(); ++axis)
     for (unsigned number = 0; number < opClass.numLabels(axis); ++number) {
       ChoiceIndex next = opClass.withLabel(index, axis, number);
-      if (opClass.label(next, axis) == labelOf(plan, op, axis))
+      if (opClass.label(next, axis) == labelOf(plan, other, axis))
         index = next;
     }
   return tables.choice(op, index) ? index : 0;
 }
 
-/// What is found from nothing split where all annotations of `given` bind, as
-/// choices of `tables`, where those that only ask do not.
-static std::vector<ChoiceIndex>
-searchWithBindingHints(const AssignmentProblem &given, CostTables &tables,
-                       const Hints &hints) {
-  AssignmentProblem problem = withBindingHints(given);
-  CostTables binding(problem, tables.options, preferredAxisOrder(problem),
-                     &hints);
-  Plan plan(binding, choiceOfNothing(problem));
-  improve(plan, tables.options.slack);
+/// For each op of `tables` what its stand-in chose in `plan`.
+static std::vector<ChoiceIndex> copyChoices(CostTables &tables,
+                                            const Plan &plan,
+                                            llvm::ArrayRef<unsigned> standIns) {
   std::vector<ChoiceIndex> choices;
-  choices.reserve(problem.ops.size());
-  for (unsigned op = 0; op < problem.ops.size(); ++op)
-    choices.push_back(findSameLabels(tables, op, plan));
+  for (auto [op, standIn] : llvm::enumerate(standIns))
+    choices.push_back(findSameLabels(tables, op, plan, standIn));
   return choices;
 }
 
-static Assignment search(const AssignmentProblem &given,
-                         const AssignmentOptions &options) {
-  Hints hints = propagateInOrder(given);
-  AssignmentProblem problem = withoutHints(given);
-  CostTables tables(problem, options, preferredAxisOrder(problem), &hints);
-  std::vector<DimensionGroup> dimensions;
-  if (options.dimensions)
-    dimensions = findDimensionGroups(problem);
-  auto improveWhole = [&](Plan &plan, double slack) {
-    improveAll(plan, slack, dimensions);
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
+
+/// The plan's cost, as debug output shows it.
+[[maybe_unused]] static llvm::format_object<double> costOf(const Plan &plan) {
+  return llvm::format("%.0f", plan.totalCost());
+}
+
+/// Takes the other plan where it is cheaper.
+static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
+  bool isCheaper = other.totalCost() < plan.totalCost() - kMinGain;
+  LDBG() << name << " costs " << costOf(other) << ", the one before "
+         << costOf(plan) << ": " << (isCheaper ? "taken" : "left");
+  if (isCheaper)
+    plan = std::move(other);
+}
+
+namespace {
+/// The search of one problem, in canonical order.
+class Search {
+public:
+  Search(const AssignmentProblem &given, const AssignmentOptions &options);
+  Assignment run();
+
+private:
+  using Choices = std::vector<ChoiceIndex>;
+  /// Where the search begins.
+  struct Start {
+    llvm::StringLiteral name;
+    /// Nothing where it would not help the best plan so far.
+    std::optional<Choices> (Search::*choose)(const Plan *best);
+    /// Of chains.
+    double AssignmentOptions::*slack;
+    SearchEffort least;
   };
-  Plan plan = searchFromTwoStarts(tables, hints, improveWhole);
-  if (options.thirdStart) {
-    // Where arithmetic counts more, no work is done twice. From there the
-    // search gets to plans that it would not find from those that trade
-    // arithmetic for bytes at once.
-    LDBG() << "where arithmetic counts tenfold";
-    tables.setFlopsPerByte(options.flopsPerByte / 10);
-    std::vector<ChoiceIndex> start =
-        choicesOf(searchFromTwoStarts(tables, hints, improve));
-    tables.setFlopsPerByte(options.flopsPerByte);
-    LDBG() << "from there";
-    Plan third(tables, start);
-    improveWhole(third, options.slack);
-    keepCheaper(plan, std::move(third), "the third start");
+  static const Start kStarts[4];
+
+  std::optional<Choices> chooseByHints(const Plan *best);
+  std::optional<Choices> chooseNothing(const Plan *best);
+  std::optional<Choices> chooseDearArithmetic(const Plan *best);
+  std::optional<Choices> chooseBindingHints(const Plan *best);
+  Plan searchFrom(llvm::ArrayRef<Start> starts,
+                  llvm::ArrayRef<FoundMoves> tried);
+  Plan searchWhole();
+  Plan unfold(const Plan &found, llvm::ArrayRef<unsigned> standIns);
+  Plan searchFolded(const FoldedProblem &folded);
+  Plan search();
+  void improve(Plan &plan, double slack, llvm::ArrayRef<FoundMoves> tried);
+
+  const AssignmentProblem &given;
+  const AssignmentOptions &options;
+  Hints hints;
+  /// All of its annotations bind: those that only ask are in the hints.
+  AssignmentProblem problem;
+  CostTables tables;
+  std::vector<FoundMoves> moves;
+};
+} // namespace
+
+Search::Search(const AssignmentProblem &given, const AssignmentOptions &options)
+    : given(given), options(options), hints(propagateInOrder(given)),
+      problem(withoutHints(given)),
+      tables(problem, options, preferredAxisOrder(problem), &hints) {}
+
+/// Of the neighbourhoods of a plan the first that gains, then all over again:
+/// variable neighbourhood descent (Mladenovic and Hansen). Single changes of
+/// one op, chains of them, then the moves of each source.
+void Search::improve(Plan &plan, double slack,
+                     llvm::ArrayRef<FoundMoves> tried) {
+  constexpr unsigned kMaxRounds = 24;
+  LDBG() << "  begins at " << costOf(plan);
+  if (options.effort < SearchEffort::Descent)
+    return;
+  descend(plan, options.maxSweeps);
+  LDBG() << "  descent: " << costOf(plan);
+  if (options.effort < SearchEffort::Quick)
+    return;
+  for (unsigned round = 0; round < kMaxRounds; ++round) {
+    moveChains(plan, slack);
+    LDBG() << "  chains:  " << costOf(plan);
+    if (llvm::none_of(tried, [&](const FoundMoves &found) {
+          return tryMoves(plan, found) >= kMinGain;
+        }))
+      return;
   }
-  if (options.fourthStart && !followsHints(plan, given)) {
-    // What binds keeps values that are moved to and fro at one place; from
-    // there the search gets further than where each of them may leave.
-    LDBG() << "where annotations that only ask bind";
-    std::vector<ChoiceIndex> start =
-        searchWithBindingHints(given, tables, hints);
-    LDBG() << "from there";
-    Plan fourth(tables, start);
-    improveWhole(fourth, options.slack);
-    keepCheaper(plan, std::move(fourth), "the fourth start");
+}
+
+//===----------------------------------------------------------------------===//
+// Starts
+//===----------------------------------------------------------------------===//
+
+const Search::Start Search::kStarts[] = {
+    {"the hints", &Search::chooseByHints, &AssignmentOptions::slack,
+     SearchEffort::Greedy},
+    {"nothing split", &Search::chooseNothing, &AssignmentOptions::wholeSlack,
+     SearchEffort::Quick},
+    {"what is found where arithmetic counts tenfold",
+     &Search::chooseDearArithmetic, &AssignmentOptions::slack,
+     SearchEffort::Full},
+    {"what is found where annotations that only ask bind",
+     &Search::chooseBindingHints, &AssignmentOptions::slack,
+     SearchEffort::Full},
+};
+
+std::optional<Search::Choices> Search::chooseByHints(const Plan *) {
+  return chooseGreedily(tables, hints);
+}
+
+/// But for what annotations ask for.
+std::optional<Search::Choices> Search::chooseNothing(const Plan *) {
+  return Choices(problem.ops.size(), 0);
+}
+
+/// No work is done twice there. From there the search gets to plans that it
+/// would not find from those that trade arithmetic for bytes at once.
+std::optional<Search::Choices> Search::chooseDearArithmetic(const Plan *) {
+  tables.setFlopsPerByte(options.flopsPerByte / 10);
+  // Moves of the most ops take the longest.
+  Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(2),
+                         llvm::ArrayRef(moves).drop_back());
+  tables.setFlopsPerByte(options.flopsPerByte);
+  Choices choices;
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    choices.push_back(plan.choiceOf(op));
+  return choices;
+}
+
+/// What binds keeps values that are moved to and fro at one place; from there
+/// the search gets further than where each of them may leave.
+std::optional<Search::Choices> Search::chooseBindingHints(const Plan *best) {
+  if (best && followsHints(*best, given))
+    return std::nullopt;
+  AssignmentProblem other = withBindingHints(given);
+  CostTables binding(other, options, preferredAxisOrder(other), &hints);
+  Plan plan(binding, *chooseNothing(nullptr));
+  improve(plan, options.slack, moves);
+  return copyChoices(tables, plan,
+                     llvm::to_vector(llvm::seq<unsigned>(problem.ops.size())));
+}
+
+Plan Search::searchFrom(llvm::ArrayRef<Start> starts,
+                        llvm::ArrayRef<FoundMoves> tried) {
+  std::optional<Plan> best;
+  for (const Start &start : starts) {
+    if (options.effort < start.least)
+      continue;
+    LDBG() << "from " << start.name;
+    std::optional<Choices> choices =
+        (this->*start.choose)(best ? &*best : nullptr);
+    if (!choices)
+      continue;
+    Plan plan(tables, std::move(*choices));
+    leaveImpossible(plan);
+    improve(plan, options.*start.slack, tried);
+    if (best)
+      keepCheaper(*best, std::move(plan), start.name);
+    else
+      best.emplace(std::move(plan));
   }
+  if (options.effort >= SearchEffort::Quick)
+    moveChains(*best, options.lastSlack);
+  return std::move(*best);
+}
+
+//===----------------------------------------------------------------------===//
+// Layers that repeat
+//===----------------------------------------------------------------------===//
+
+Plan Search::searchWhole() {
+  if (options.effort >= SearchEffort::Quick)
+    moves = findMoves(problem);
+  return searchFrom(kStarts, moves);
+}
+
+/// Of each value of `plan` its layouts, as `tables` number them.
+static std::vector<llvm::SmallVector<LayoutId, 4>>
+translateLayouts(const Plan &plan, CostTables &tables) {
+  std::vector<llvm::SmallVector<LayoutId, 4>> all;
+  for (unsigned value = 0; value < plan.getTables().problem.values.size();
+       ++value) {
+    auto &layouts = all.emplace_back(plan.layoutsOf(value));
+    for (LayoutId &layout : layouts)
+      layout = tables.intern(plan.getTables().layout(layout));
+    llvm::sort(llvm::drop_begin(layouts));
+  }
+  return all;
+}
+
+/// The ops one of whose values is made or needed otherwise than that of the
+/// stand-in: between layers that do not choose alike.
+static std::vector<unsigned> findSeams(const Plan &plan, const Plan &folded,
+                                       llvm::ArrayRef<unsigned> standIns) {
+  auto layouts = translateLayouts(folded, plan.getTables());
+  std::vector<unsigned> seams;
+  for (auto [op, standIn] : llvm::enumerate(standIns)) {
+    auto differs = [&](auto pair) {
+      auto [value, other] = pair;
+      return plan.layoutsOf(value) != layouts[other];
+    };
+    const AssignmentProblem::Op &own = plan.getTables().problem.ops[op];
+    const AssignmentProblem::Op &other =
+        folded.getTables().problem.ops[standIn];
+    if (llvm::any_of(llvm::zip_equal(own.operands, other.operands), differs) ||
+        llvm::any_of(llvm::zip_equal(own.results, other.results), differs))
+      seams.push_back(op);
+  }
+  return seams;
+}
+
+/// All layers choose as their stand-ins; then what lies between layers that do
+/// not choose alike is mended.
+Plan Search::unfold(const Plan &found, llvm::ArrayRef<unsigned> standIns) {
+  Plan plan(tables, copyChoices(tables, found, standIns));
+  leaveImpossible(plan);
+  LDBG() << "unfolded: " << costOf(plan);
+  descend(plan, options.maxSweeps);
+  LDBG() << "  descent: " << costOf(plan);
+  return plan;
+}
+
+/// Of equal layers some may choose otherwise, as each pays only where it meets
+/// another: inner ones are alike, as the first of them or as the last, or half
+/// and half.
+Plan Search::searchFolded(const FoldedProblem &folded) {
+  Search search(folded.problem, options);
+  Plan found = search.search();
+  Plan plan = unfold(found, folded.nearest);
+  const std::vector<unsigned> *standIns = &folded.nearest;
+  for (const auto *other : {&folded.before, &folded.behind}) {
+    Plan next = unfold(found, *other);
+    if (next.totalCost() < plan.totalCost() - kMinGain)
+      plan = std::move(next), standIns = other;
+  }
+  std::vector<unsigned> seams = findSeams(plan, found, *standIns);
+  moveChains(plan, options.slack, seams);
+  LDBG() << "  chains from " << seams.size()
+         << " ops between layers: " << costOf(plan);
+  return plan;
+}
+
+Plan Search::search() {
+  if (options.foldRepeats)
+    if (std::optional<FoldedProblem> folded = foldRepeats(given))
+      return searchFolded(*folded);
+  return searchWhole();
+}
+
+//===----------------------------------------------------------------------===//
+// What is found
+//===----------------------------------------------------------------------===//
+
+/// The choice of a program result without constraint that takes its value as
+/// it is made; nothing where the op has none, as of partial sums.
+static std::optional<ChoiceIndex> findChoiceAsMade(Plan &plan, unsigned op,
+                                                   LayoutId made) {
+  CostTables &tables = plan.getTables();
+  const OpClass &opClass = tables.classOf(op);
+  for (ChoiceIndex i = 0; i < opClass.numChoices(); ++i) {
+    const Choice *choice = tables.choice(op, i);
+    if (choice && choice->operands[0] == made)
+      return i;
+  }
+  return std::nullopt;
+}
+
+/// Among equally cheap shardings of a result, the one its value is made in is
+/// what a person would expect.
+static void settleResults(Plan &plan) {
+  const AssignmentProblem &problem = plan.getTables().problem;
+  for (unsigned op = 0; op < problem.ops.size(); ++op) {
+    const AssignmentProblem::Op &result = problem.ops[op];
+    if (!result.results.empty() || result.operands.empty() || result.constraint)
+      continue;
+    LayoutId made = plan.versionTree(result.operands[0]).nodes[0].layout;
+    std::optional<ChoiceIndex> choice = findChoiceAsMade(plan, op, made);
+    if (!choice || *plan.costChange(op, *choice) > kMinGain)
+      continue;
+    LDBG() << "result op " << op << " takes its value as it is made";
+    plan.move(op, *choice);
+  }
+}
+
+Assignment Search::run() {
+  Plan plan = search();
   settleResults(plan);
   return describe(plan, std::move(hints));
 }
@@ -351,7 +399,7 @@ static Assignment search(const AssignmentProblem &given,
 Assignment shoal::assignShardings(const AssignmentProblem &problem,
                                   const AssignmentOptions &options) {
   ReorderedProblem canonical(problem, canonicalOrder(problem));
-  Assignment assignment = search(canonical.problem, options);
+  Assignment assignment = Search(canonical.problem, options).run();
   assignment.ops = canonical.opsBack(std::move(assignment.ops));
   assignment.uses = canonical.opsBack(std::move(assignment.uses));
   assignment.flops = canonical.opsBack(std::move(assignment.flops));

@@ -31,28 +31,29 @@ private:
   Plan &plan;
   Frontier &frontier;
   Trial trial;
-  double change = 0, lost = std::numeric_limits<double>::infinity();
+  ChangeSum change;
+  double lost = std::numeric_limits<double>::infinity();
 };
 
 } // namespace
 
 void Chain::move(const Candidate &candidate) {
   trial.move(candidate.op, candidate.index);
-  change += candidate.change;
+  change.add(candidate.change);
   frontier.expand(candidate.op);
 }
 
 double Chain::run(const Candidate &first, double mostLost) {
-  double best = -kMinGain;
+  double best = 0;
   size_t keep = 0;
   move(first);
   while (true) {
-    if (change < best)
-      best = change, keep = trial.size();
+    if (change.gains() && change.get() < best)
+      best = change.get(), keep = trial.size();
     if (trial.size() >= plan.getTables().options.maxMovesPerChain)
       break;
-    if (change > mostLost) {
-      lost = change;
+    if (change.get() > mostLost) {
+      lost = change.get();
       break;
     }
     std::optional<Candidate> next = frontier.findNext();
@@ -97,7 +98,7 @@ static double tryLabel(Plan &plan, Frontier &frontier, unsigned op, AxisId axis,
                        unsigned label, double slack) {
   ChoiceIndex index =
       plan.getTables().classOf(op).withLabel(plan.choiceOf(op), axis, label);
-  TryId id{TryId::Chain, op, axis, int(label)};
+  TryId id{0, op, axis, label};
   double mostLost = slack * atStake(plan, op);
   if (plan.isFailure(id, mostLost))
     return 0;
@@ -112,9 +113,10 @@ static double tryLabel(Plan &plan, Frontier &frontier, unsigned op, AxisId axis,
   return gain;
 }
 
-static double runRound(Plan &plan, Frontier &frontier, double slack) {
+static double runRound(Plan &plan, Frontier &frontier, double slack,
+                       llvm::ArrayRef<unsigned> seeds) {
   double gain = 0;
-  for (unsigned op = 0; op < plan.getTables().problem.ops.size(); ++op) {
+  for (unsigned op : seeds) {
     if (!isSeed(plan, op))
       continue;
     const OpClass &opClass = plan.getTables().classOf(op);
@@ -127,11 +129,12 @@ static double runRound(Plan &plan, Frontier &frontier, double slack) {
   return gain;
 }
 
-void assignment::moveChains(Plan &plan, double slack) {
+void assignment::moveChains(Plan &plan, double slack,
+                            llvm::ArrayRef<unsigned> seeds) {
   Frontier frontier(plan);
   for (unsigned round = 0; round < plan.getTables().options.maxChainRounds;
        ++round) {
-    double gain = runRound(plan, frontier, slack);
+    double gain = runRound(plan, frontier, slack, seeds);
     LDBG() << "  round " << round << " of chains with slack "
            << llvm::format("%g", slack) << " gains "
            << llvm::format("%.0f", gain);
@@ -139,4 +142,10 @@ void assignment::moveChains(Plan &plan, double slack) {
     if (gain < 1e-3)
       return;
   }
+}
+
+void assignment::moveChains(Plan &plan, double slack) {
+  moveChains(plan, slack,
+             llvm::to_vector(
+                 llvm::seq<unsigned>(plan.getTables().problem.ops.size())));
 }

@@ -112,6 +112,12 @@ private:
   llvm::DenseMap<ChoiceIndex, std::unique_ptr<Choice>> choices;
 };
 
+/// The orders for the axes of a dimension of `op`, first the preferred one.
+/// `maker` is null where the op makes values itself.
+std::vector<AxisList> axisOrdersOf(const AssignmentProblem::Op &op,
+                                   const AssignmentProblem::Op *maker,
+                                   const AxisList &preferred);
+
 struct Known;
 struct KnownCosts;
 
@@ -169,7 +175,6 @@ private:
                        const FactorSharding &choice) const;
   /// The reshard of a value with a dimension for the manual axes around it.
   Resharded withManualDims(unsigned value, LayoutId from, LayoutId to) const;
-  void addValueType(unsigned value, std::string &key) const;
   void findKinds();
 
   bool emptyShards;

@@ -1,15 +1,10 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "GroupMove.h"
-#include "Search.h"
+#include "Moves.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/DebugLog.h"
-#include "llvm/Support/Format.h"
-
-#define DEBUG_TYPE "shoal-assign"
 
 using namespace shoal;
 using namespace shoal::assignment;
@@ -88,19 +83,21 @@ DimensionClasses::classOf(const AssignmentProblem::Op &op,
 }
 
 //===----------------------------------------------------------------------===//
-// Groups
+// Moves
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Collects the group of one class.
-class GroupBuilder {
+/// Collects the ops that have dimensions of one class or, behind a sum over
+/// one, pass partial sums on, and the labels by which an axis does that.
+class MoveBuilder {
 public:
-  GroupBuilder(const AssignmentProblem &problem, const ValueOps &valueOps)
+  MoveBuilder(const AssignmentProblem &problem, const ValueOps &valueOps)
       : problem(problem), valueOps(valueOps) {}
   void addFactor(unsigned op, unsigned factor) {
     labels[op].push_back({Label::Factor, factor});
   }
-  DimensionGroup finish();
+  /// Its ops ascend.
+  Move finish();
 
 private:
   void follow(unsigned op);
@@ -114,22 +111,9 @@ private:
 };
 } // namespace
 
-std::optional<unsigned>
-assignment::findLinearSet(const AssignmentProblem::Op &op, unsigned value) {
-  for (auto [number, set] : llvm::enumerate(op.rule.linearIn)) {
-    auto reads = [&](unsigned operand) {
-      return op.operands[operand] == value;
-    };
-    if (llvm::any_of(set, reads) &&
-        llvm::count_if(set, reads) == llvm::count(op.operands, value))
-      return number;
-  }
-  return std::nullopt;
-}
-
 /// The op's results are partial sums: so are those of their users, unless one
 /// of these needs the sum.
-void GroupBuilder::follow(unsigned op) {
+void MoveBuilder::follow(unsigned op) {
   for (unsigned value : problem.ops[op].results) {
     llvm::SmallVector<std::pair<unsigned, unsigned>> sets; // by user
     for (unsigned user : valueOps.usersOf[value])
@@ -142,7 +126,7 @@ void GroupBuilder::follow(unsigned op) {
   }
 }
 
-void GroupBuilder::pass(unsigned op, unsigned set) {
+void MoveBuilder::pass(unsigned op, unsigned set) {
   if (labels.contains(op))
     return;
   labels[op].push_back({Label::Pass, set});
@@ -151,7 +135,7 @@ void GroupBuilder::pass(unsigned op, unsigned set) {
 
 /// What sums of a loop begin with, such as zeros in front of it, is whole on
 /// each device: of parts no addends can be made.
-void GroupBuilder::addConstants() {
+void MoveBuilder::addConstants() {
   llvm::SmallVector<unsigned> constants;
   for (auto &[id, own] : labels) {
     const AssignmentProblem::Op &op = problem.ops[id];
@@ -173,7 +157,7 @@ void GroupBuilder::addConstants() {
       labels[constant].push_back({Label::None, 0});
 }
 
-DimensionGroup GroupBuilder::finish() {
+Move MoveBuilder::finish() {
   for (auto &[op, own] : labels)
     if (llvm::any_of(own, [&, &factors = problem.ops[op].rule.factors](
                               const Label &label) {
@@ -185,77 +169,29 @@ DimensionGroup GroupBuilder::finish() {
   addConstants();
   auto all = labels.takeVector();
   llvm::sort(all, llvm::less_first());
-  DimensionGroup group;
+  Move move;
   for (auto &[op, own] : all) {
-    group.ops.push_back(op);
-    group.labels.push_back(std::move(own));
+    move.ops.push_back(op);
+    move.wants.push_back({Want::label(std::move(own))});
   }
-  return group;
+  return move;
 }
 
-std::vector<DimensionGroup>
-assignment::findDimensionGroups(const AssignmentProblem &problem) {
+std::vector<Move>
+assignment::findDimensionMoves(const AssignmentProblem &problem) {
   ValueOps valueOps(problem);
   DimensionClasses classes(problem);
-  llvm::MapVector<unsigned, GroupBuilder> builders;
+  llvm::MapVector<unsigned, MoveBuilder> builders;
   for (auto [id, op] : llvm::enumerate(problem.ops))
     for (unsigned factor = 0; factor < op.rule.factors.size(); ++factor)
       if (std::optional<unsigned> number = classes.classOf(op, factor))
         builders.try_emplace(*number, problem, valueOps)
             .first->second.addFactor(id, factor);
-  std::vector<DimensionGroup> groups;
+  std::vector<Move> moves;
   for (auto &[number, builder] : builders) {
-    DimensionGroup group = builder.finish();
-    if (group.ops.size() > 1)
-      groups.push_back(std::move(group));
+    Move move = builder.finish();
+    if (move.ops.size() > 1)
+      moves.push_back(std::move(move));
   }
-  return groups;
-}
-
-//===----------------------------------------------------------------------===//
-// Moves
-//===----------------------------------------------------------------------===//
-
-/// The cheapest choice that differs from the op's on the axis alone, which has
-/// one of the labels there; nothing where the op's own has.
-static std::optional<ChoiceIndex> findChoiceOf(Plan &plan, unsigned op,
-                                               AxisId axis,
-                                               llvm::ArrayRef<Label> wanted) {
-  const OpClass &opClass = plan.getTables().classOf(op);
-  ChoiceIndex current = plan.choiceOf(op);
-  auto isWanted = [&](ChoiceIndex index) {
-    return llvm::is_contained(wanted, opClass.label(index, axis));
-  };
-  if (isWanted(current))
-    return std::nullopt;
-  std::optional<ChoiceIndex> best;
-  double least = 0;
-  for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
-    ChoiceIndex index = opClass.withLabel(current, axis, label);
-    if (!isWanted(index))
-      continue;
-    std::optional<double> change = plan.costChange(op, index);
-    if (change && (!best || *change < least))
-      best = index, least = *change;
-  }
-  return best;
-}
-
-double assignment::moveDimensions(Plan &plan,
-                                  llvm::ArrayRef<DimensionGroup> groups) {
-  double gain = 0;
-  for (auto [number, group] : llvm::enumerate(groups)) {
-    GroupMove moves(plan, group.ops);
-    if (!moves.couldGain())
-      continue;
-    for (AxisId axis = 0; axis < plan.getTables().problem.mesh.axes.size();
-         ++axis)
-      gain += moves.run({TryId::Dimension, unsigned(number), axis},
-                        [&, &own = group](size_t place) {
-                          return findChoiceOf(plan, own.ops[place], axis,
-                                              own.labels[place]);
-                        });
-  }
-  LDBG() << "  dimensions gain " << llvm::format("%.0f", gain);
-  return gain;
+  return moves;
 }

@@ -1,23 +1,14 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "GroupMove.h"
-#include "Search.h"
+#include "Moves.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/DebugLog.h"
-#include "llvm/Support/Format.h"
-
-#define DEBUG_TYPE "shoal-assign"
 
 using namespace shoal;
 using namespace shoal::assignment;
 
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
-//
 // Which ops are one group:
 //
 //        the op                                      its group
@@ -45,8 +36,9 @@ static bool followsItsResult(const AssignmentProblem &problem,
   });
 }
 
-std::vector<std::vector<unsigned>>
-assignment::findElementwiseGroups(const AssignmentProblem &problem) {
+/// The groups of more than one op, each in the order of ops.
+static std::vector<std::vector<unsigned>>
+findElementwiseGroups(const AssignmentProblem &problem) {
   constexpr unsigned kNone = ~0u;
   llvm::EquivalenceClasses<unsigned> joined;
   std::vector<unsigned> firstOf(problem.values.size(), kNone);
@@ -75,27 +67,16 @@ assignment::findElementwiseGroups(const AssignmentProblem &problem) {
   return list;
 }
 
-//===----------------------------------------------------------------------===//
-// Moves
-//===----------------------------------------------------------------------===//
-
-double assignment::moveGroups(Plan &plan,
-                              llvm::ArrayRef<std::vector<unsigned>> groups) {
-  const AssignmentProblem &problem = plan.getTables().problem;
-  double gain = 0;
-  for (auto [number, group] : llvm::enumerate(groups)) {
-    GroupMove moves(plan, group);
-    if (!moves.couldGain())
-      continue;
-    int rank = problem.values[problem.ops[group[0]].results[0]].shape.size();
-    for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
-      for (int location = Partial; location < rank; ++location)
-        gain +=
-            moves.run({TryId::Elementwise, unsigned(number), axis, location},
-                      [&, &ops = group](size_t place) {
-                        return findChoiceAt(plan, ops[place], axis, location);
-                      });
+std::vector<Move>
+assignment::findElementwiseMoves(const AssignmentProblem &problem) {
+  std::vector<Move> moves;
+  for (const std::vector<unsigned> &ops : findElementwiseGroups(problem)) {
+    int rank = problem.values[problem.ops[ops[0]].results[0]].shape.size();
+    for (int location = Partial; location < rank; ++location) {
+      Move &move = moves.emplace_back();
+      move.ops = ops;
+      move.wants.assign(ops.size(), {Want::at(location)});
+    }
   }
-  LDBG() << "  groups gain " << llvm::format("%.0f", gain);
-  return gain;
+  return moves;
 }

@@ -1,14 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "GroupMove.h"
-#include "Search.h"
+#include "Moves.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/DebugLog.h"
-#include "llvm/Support/Format.h"
-
-#define DEBUG_TYPE "shoal-assign"
 
 using namespace shoal;
 using namespace shoal::assignment;
@@ -16,13 +11,16 @@ using namespace shoal::assignment;
 using Op = AssignmentProblem::Op;
 
 namespace {
-/// Collects the group of one array that a loop writes rows of.
+/// Collects the move of one array that a loop writes rows of: the op that joins
+/// the array around the loop, the one that writes rows, those that it begins
+/// with, those that read rows, and the reshapes of rows before and behind; then
+/// the ops that read those.
 class KeptRowsWalk {
 public:
   KeptRowsWalk(const AssignmentProblem &problem, const ValueOps &valueOps)
       : problem(problem), valueOps(valueOps) {}
   /// Of the op that writes a row; no ops where the array is not carried.
-  KeptRows run(unsigned write);
+  Move run(unsigned write);
 
 private:
   std::optional<unsigned> findJoin(unsigned write) const;
@@ -89,7 +87,7 @@ void KeptRowsWalk::addReaders(unsigned value) {
   }
 }
 
-KeptRows KeptRowsWalk::run(unsigned write) {
+Move KeptRowsWalk::run(unsigned write) {
   std::optional<unsigned> join = findJoin(write);
   if (!join)
     return {};
@@ -104,42 +102,23 @@ KeptRows KeptRowsWalk::run(unsigned write) {
   addBefore(op.operands[*op.rule.written]);
   for (unsigned value : problem.ops[*join].results)
     addReads(value);
-  KeptRows group;
-  group.numRows = rows.size();
   readers.remove_if([&](unsigned reader) { return rows.contains(reader); });
-  llvm::append_range(group.ops, rows);
-  llvm::append_range(group.ops, readers);
-  return group;
+  Move move;
+  llvm::append_range(move.ops, rows);
+  move.wants.assign(rows.size(), {Want::at(Nowhere)});
+  llvm::append_range(move.ops, readers);
+  move.wants.resize(move.ops.size());
+  return move;
 }
 
-std::vector<KeptRows>
-assignment::findKeptRows(const AssignmentProblem &problem) {
+std::vector<Move>
+assignment::findKeptRowMoves(const AssignmentProblem &problem) {
   ValueOps valueOps(problem);
-  std::vector<KeptRows> groups;
+  std::vector<Move> moves;
   for (unsigned op = 0; op < problem.ops.size(); ++op) {
-    KeptRows group = KeptRowsWalk(problem, valueOps).run(op);
-    if (!group.ops.empty())
-      groups.push_back(std::move(group));
+    Move move = KeptRowsWalk(problem, valueOps).run(op);
+    if (!move.ops.empty())
+      moves.push_back(std::move(move));
   }
-  return groups;
-}
-
-double assignment::moveKeptRows(Plan &plan, llvm::ArrayRef<KeptRows> groups) {
-  double gain = 0;
-  for (auto [number, group] : llvm::enumerate(groups)) {
-    GroupMove moves(plan, group.ops);
-    if (!moves.couldGain())
-      continue;
-    for (AxisId axis = 0; axis < plan.getTables().problem.mesh.axes.size();
-         ++axis)
-      gain += moves.run(
-          {TryId::KeptRows, unsigned(number), axis},
-          [&, &own = group](size_t place) -> std::optional<ChoiceIndex> {
-            if (place >= own.numRows)
-              return std::nullopt;
-            return findChoiceAt(plan, own.ops[place], axis, Nowhere);
-          });
-  }
-  LDBG() << "  kept rows gain " << llvm::format("%.0f", gain);
-  return gain;
+  return moves;
 }

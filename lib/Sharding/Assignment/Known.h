@@ -33,22 +33,17 @@ struct PricedChange {
   double change;
 };
 
-/// What is tried of a plan: a chain from a label of an op, or a group of one
-/// kind with an axis in one place.
+/// What is tried of a plan along an axis: a chain from a label of an op, or one
+/// of the moves of a source.
 struct TryId {
-  enum Kind : unsigned {
-    Chain,
-    Elementwise,
-    Accumulator,
-    KeptRows,
-    Dimension
-  } kind;
-  /// An op or the number of a group.
+  /// 0 for chains, else the number of the source.
+  unsigned kind;
+  /// An op or the number of a move.
   unsigned subject;
   AxisId axis;
-  int detail = 0;
+  unsigned label = 0;
   auto asTuple() const {
-    return std::tuple(unsigned(kind), subject, unsigned(axis), detail);
+    return std::tuple(kind, subject, unsigned(axis), label);
   }
 };
 
@@ -78,7 +73,7 @@ struct KnownCosts {
   WordIds asked;
   std::vector<PricedChange> granting;
   /// The last ones.
-  llvm::DenseMap<std::tuple<unsigned, unsigned, unsigned, int>,
+  llvm::DenseMap<std::tuple<unsigned, unsigned, unsigned, unsigned>,
                  llvm::SmallVector<FailedTry, 1>>
       failures;
 };

@@ -228,6 +228,13 @@ llvm::SmallVector<LayoutId, 4> Plan::othersNeeded(unsigned value) const {
   return others;
 }
 
+llvm::SmallVector<LayoutId, 4> Plan::layoutsOf(unsigned value) const {
+  llvm::SmallVector<LayoutId, 4> layouts = {values[value].made};
+  for (auto [layout, count] : values[value].needed)
+    layouts.push_back(layout);
+  return layouts;
+}
+
 double Plan::computeCost(unsigned value) const {
   LayoutId made = values[value].made;
   llvm::SmallVector<LayoutId, 4> others = othersNeeded(value);

@@ -29,6 +29,21 @@ VersionTree findVersionTree(CostTables &tables, unsigned value, LayoutId made,
 /// Gains below this are rounding, not improvements.
 inline constexpr double kMinGain = 1e-6;
 
+/// What several changes make together. Some digits are lost on the way through
+/// plans that have what no reshard makes (kForbidden): so much is no gain.
+class ChangeSum {
+public:
+  void add(double change) {
+    sum += change;
+    rounding += std::abs(change) * std::numeric_limits<double>::epsilon();
+  }
+  double get() const { return sum; }
+  bool gains() const { return sum < -kMinGain - rounding; }
+
+private:
+  double sum = 0, rounding = 0;
+};
+
 /// A complete assignment. Every move keeps it complete and legal.
 class Plan {
 public:
@@ -62,6 +77,9 @@ public:
   /// of 64 bits, so that no two are equal by chance.
   uint64_t digestOf(llvm::ArrayRef<unsigned> ops) const;
 
+  /// The layout that a value is made in, then those in which it is needed,
+  /// ascending.
+  llvm::SmallVector<LayoutId, 4> layoutsOf(unsigned value) const;
   StateId stateOf(unsigned value) const { return values[value].state; }
   SituationId situationOf(unsigned op);
   /// Moves so far, those taken back twice, and how many there were when the

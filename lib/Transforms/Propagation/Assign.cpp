@@ -4,6 +4,7 @@
 #include "CheckRepeatedWork.h"
 #include "CheckReplication.h"
 #include "Copies.h"
+#include "LintAnnotations.h"
 #include "Writer.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
@@ -233,6 +234,8 @@ struct Assign : shoal::impl::AssignBase<Assign> {
             {warnRepeatedWork, maxRepeatedWork, latency() * balance()})))
       return failure();
     warnOfWholeOps(extracted, assignment);
+    if (lint)
+      lintAnnotations(extracted, assignment, getOptions());
     Applier(extracted, assignment).run();
     copies.merge(extracted);
     numCopies += copies.countKept();
@@ -306,13 +309,8 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     options.repeatMargin = repeatMargin;
     options.memoryWeight = memoryWeight;
     options.latencyBytes = latency();
-    options.descend = descend;
-    options.chains = chains;
-    options.groups = groups;
-    options.dimensions = dimensions;
-    options.secondStart = secondStart;
-    options.thirdStart = thirdStart;
-    options.fourthStart = fourthStart;
+    options.effort = effort;
+    options.foldRepeats = foldRepeats;
     if (cluster)
       priceInTime(*cluster, options);
     return options;

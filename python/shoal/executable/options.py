@@ -48,6 +48,8 @@ class CompileOptions:
       (default: 100).
     quick_search: look for shardings from fewer starts: about twice as fast, and now
       and then more is sent.
+    lint: say which annotations are dear, and what might stand in their place, which
+      change nothing, and which axes of the mesh split nothing.
     warn_repeated_work: warn where all devices together compute more than so many
       times the operations of an even split; 0 for never (default: 1.05).
     max_repeated_work: the most operations that all devices together may compute,
@@ -90,6 +92,7 @@ class CompileOptions:
     machine: str | Path = ""
     repeat_margin: float | None = None
     quick_search: bool = False
+    lint: bool = False
     warn_repeated_work: float | None = None
     max_repeated_work: float = 0
     memory_limit: str | int = ""  # of bytes

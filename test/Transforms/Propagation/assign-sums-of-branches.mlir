@@ -1,5 +1,5 @@
 // RUN: shoal-opt %s --shoal-assign | FileCheck %s
-// RUN: shoal-opt %s --shoal-assign="chains=false groups=false dimensions=false second-start=false third-start=false fourth-start=false" | FileCheck %s
+// RUN: shoal-opt %s --shoal-assign="effort=descent" | FileCheck %s
 
 // What a branch yields comes behind the op around it in the search's order, and
 // may be split where that op would take partial sums of it: no reshard makes

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/Assignment.h"
+#include "CheckedAssignment.h"
 #include "MoeProgram.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include <gtest/gtest.h>
@@ -10,84 +11,6 @@ using namespace shoal;
 using namespace shoal::testing;
 
 namespace {
-
-/// What the annotation or, without one, the rule makes of an op's choice.
-std::optional<OpShardings> shardingsOf(const AssignmentProblem::Op &op,
-                                       const FactorSharding &choice,
-                                       const Mesh &mesh) {
-  if (!op.constraint)
-    return applyChoice(op.rule, choice, mesh);
-  Sharding sharding;
-  sharding.dims.assign(choice.axes.begin(), choice.axes.end());
-  OpShardings shardings;
-  shardings.operands.assign(op.operands.size(), sharding);
-  shardings.results.assign(op.results.size(), sharding);
-  return shardings;
-}
-
-void expectConstraintHolds(const AssignmentProblem::Op &op,
-                           const FactorSharding &choice) {
-  for (auto [asked, axes] : llvm::zip_equal(op.constraint->dims, choice.axes)) {
-    ASSERT_GE(axes.size(), asked.axes.size());
-    EXPECT_EQ(llvm::ArrayRef(axes).take_front(asked.axes.size()),
-              llvm::ArrayRef(asked.axes));
-    if (!asked.open)
-      EXPECT_EQ(axes, asked.axes);
-    for (AxisId axis : op.constraint->replicated)
-      EXPECT_FALSE(llvm::is_contained(axes, axis));
-  }
-  EXPECT_TRUE(choice.passes.empty());
-}
-
-/// Recounts an assignment from the public functions alone: each op's choice
-/// is legal, makes and reads the versions it says, and the bytes add up.
-void expectConsistent(const AssignmentProblem &problem,
-                      const Assignment &assignment) {
-  ASSERT_EQ(assignment.ops.size(), problem.ops.size());
-  for (auto [id, op] : llvm::enumerate(problem.ops)) {
-    SCOPED_TRACE("op " + std::to_string(id));
-    if (op.constraint)
-      expectConstraintHolds(op, assignment.ops[id]);
-    auto shardings = shardingsOf(op, assignment.ops[id], problem.mesh);
-    ASSERT_TRUE(shardings);
-    for (auto [value, sharding] :
-         llvm::zip_equal(op.results, shardings->results))
-      EXPECT_EQ(assignment.values[value][0].sharding, sharding);
-    for (auto [i, value] : llvm::enumerate(op.operands))
-      EXPECT_EQ(assignment.values[value][assignment.uses[id][i]].sharding,
-                shardings->operands[i]);
-    if (op.operands.empty() || op.results.empty())
-      for (llvm::ArrayRef<Sharding> list :
-           {llvm::ArrayRef<Sharding>(shardings->operands),
-            llvm::ArrayRef<Sharding>(shardings->results)})
-        for (const Sharding &sharding : list)
-          EXPECT_FALSE(sharding.isPartial());
-  }
-  double bytes = 0;
-  for (auto [value, versions] : llvm::enumerate(assignment.values))
-    for (auto [i, version] : llvm::enumerate(versions)) {
-      EXPECT_EQ(version.parent.has_value(), i > 0);
-      if (!version.parent)
-        continue;
-      ASSERT_LT(*version.parent, i);
-      for (AxisId axis : version.sharding.partial)
-        for (const AxisList &dim : versions[*version.parent].sharding.dims)
-          EXPECT_FALSE(llvm::is_contained(dim, axis))
-              << "a split value becomes no partial sum";
-      bytes += reshardBytes(
-          problem.values[value].shape, problem.values[value].elementBytes,
-          versions[*version.parent].sharding, version.sharding, problem.mesh,
-          versions[*version.parent].deviceOrder != version.deviceOrder);
-    }
-  EXPECT_DOUBLE_EQ(bytes, assignment.cost.reshards);
-}
-
-Assignment assignChecked(const AssignmentProblem &problem,
-                         const AssignmentOptions &options = {}) {
-  Assignment assignment = assignShardings(problem, options);
-  expectConsistent(problem, assignment);
-  return assignment;
-}
 
 std::string madeAs(const AssignmentProblem &problem,
                    const Assignment &assignment, unsigned value) {
@@ -291,9 +214,9 @@ TEST(Assignment, ADimensionMovesAsOne) {
     y = b.einsum("CD,CD->CD", {y, b.argument({64, 64})});
   b.result(y, closed({{}, {0}}));
   AssignmentOptions options;
-  options.secondStart = options.thirdStart = options.dimensions = false;
+  options.effort = SearchEffort::Descent;
   EXPECT_EQ(assignChecked(b.problem, options).cost.bytes(), 64 * 64 / 4 * 3);
-  options.dimensions = true;
+  options.effort = SearchEffort::Quick;
   EXPECT_EQ(assignChecked(b.problem, options).cost.bytes(), 64 * 4 / 4 * 3);
 }
 
@@ -514,8 +437,7 @@ INSTANTIATE_TEST_SUITE_P(Table, MoeAssignment, ::testing::ValuesIn(kMoeCases),
 
 TEST(MoeAssignment, GreedyAloneReachesTwoAllToAllsOnOneAxis) {
   AssignmentOptions greedy;
-  greedy.descend = greedy.chains = greedy.groups = greedy.dimensions =
-      greedy.secondStart = false;
+  greedy.effort = SearchEffort::Greedy;
   for (auto annotations :
        {MoeAnnotations::Full, MoeAnnotations::Min, MoeAnnotations::None}) {
     MoeProgram moe(MoeLayout::single(8), annotations);
@@ -534,28 +456,18 @@ TEST(MoeAssignment, SumOverTensorParallelExpertsMovesBehindTheCombine) {
         << toString(version.sharding, moe.problem.mesh);
 }
 
-TEST(MoeAssignment, EveryPhaseLowersTheCost) {
+TEST(MoeAssignment, EffortLowersTheCost) {
   for (auto annotations : {MoeAnnotations::Min, MoeAnnotations::None}) {
     MoeProgram moe(MoeLayout::threeAxes(2, 2, 2), annotations);
-    AssignmentOptions options;
-    options.descend = options.chains = options.groups = options.dimensions =
-        options.secondStart = false;
-    double greedy = assignChecked(moe.problem, options).cost.total();
-    options.descend = true;
-    double descended = assignChecked(moe.problem, options).cost.total();
-    options.chains = true;
-    double chained = assignChecked(moe.problem, options).cost.total();
-    options.groups = true;
-    double grouped = assignChecked(moe.problem, options).cost.total();
-    options.dimensions = true;
-    double moved = assignChecked(moe.problem, options).cost.total();
-    options.secondStart = true;
-    double best = assignChecked(moe.problem, options).cost.total();
-    EXPECT_LE(descended, greedy);
-    EXPECT_LE(chained, descended);
-    EXPECT_LE(grouped, chained);
-    EXPECT_LE(moved, grouped);
-    EXPECT_LE(best, moved);
+    double last = std::numeric_limits<double>::infinity();
+    for (auto effort : {SearchEffort::Greedy, SearchEffort::Descent,
+                        SearchEffort::Quick, SearchEffort::Full}) {
+      AssignmentOptions options;
+      options.effort = effort;
+      double cost = assignChecked(moe.problem, options).cost.total();
+      EXPECT_LE(cost, last);
+      last = cost;
+    }
   }
 }
 

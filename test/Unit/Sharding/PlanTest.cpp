@@ -221,11 +221,11 @@ TEST_F(PlanTest, AMoveChangesTheOpsWithWhichItSharesAValue) {
 }
 
 TEST_F(PlanTest, AFailureHoldsForPlansThatAreAlikeWhereItLooked) {
-  TryId id{TryId::Chain, 3, 1, 2};
+  TryId id{0, 3, 1, 2};
   EXPECT_FALSE(plan.isFailure(id));
   plan.noteFailure(id, {2, 3});
   EXPECT_TRUE(plan.isFailure(id));
-  EXPECT_FALSE(plan.isFailure({TryId::Chain, 3, 1, 1}));
+  EXPECT_FALSE(plan.isFailure({0, 3, 1, 1}));
   // Of another plan, and where the last op is another.
   std::vector<ChoiceIndex> others = choices;
   unsigned last = problem.ops.size() - 3;
@@ -240,14 +240,14 @@ TEST_F(PlanTest, AFailureHoldsForPlansThatAreAlikeWhereItLooked) {
 }
 
 TEST_F(PlanTest, AChainThatWasGivenUpFailsWithNoMoreToLose) {
-  TryId id{TryId::Chain, 3, 1, 2};
+  TryId id{0, 3, 1, 2};
   plan.noteFailure(id, {3}, /*lost=*/10);
   EXPECT_TRUE(plan.isFailure(id, /*mostLost=*/9));
   EXPECT_FALSE(plan.isFailure(id, /*mostLost=*/11));
 }
 
 TEST_F(PlanTest, FailuresAreOfOnePrice) {
-  TryId id{TryId::Chain, 3, 1, 2};
+  TryId id{0, 3, 1, 2};
   plan.noteFailure(id, {3});
   double price = options.flopsPerByte;
   tables.setFlopsPerByte(7);

@@ -196,6 +196,14 @@ TEST(OpClass, OpsOfOneRuleShareTheirChoices) {
 
 using Group = std::vector<unsigned>;
 
+/// The ops of each move.
+std::vector<Group> opsOf(const std::vector<Move> &moves) {
+  std::vector<Group> groups;
+  for (const Move &move : moves)
+    groups.push_back(move.ops);
+  return groups;
+}
+
 TEST(Accumulators, AreWhatALoopAddsTo) {
   ProgramBuilder b(makeMesh({{"x", 4}}));
   unsigned zero = b.constant({8, 4}), first = b.lastOp();
@@ -207,7 +215,7 @@ TEST(Accumulators, AreWhatALoopAddsTo) {
   unsigned add = b.lastOp();
   b.yield(sum, next);
   b.result(total);
-  EXPECT_EQ(findAccumulators(b.problem),
+  EXPECT_EQ(opsOf(findAccumulatorMoves(b.problem)),
             (std::vector<Group>{{first, join, add}}));
 }
 
@@ -224,7 +232,7 @@ TEST(Accumulators, AddWhatWasReshapedOrScaled) {
   unsigned add = b.lastOp();
   b.yield(sum, next);
   b.result(total);
-  EXPECT_EQ(findAccumulators(b.problem),
+  EXPECT_EQ(opsOf(findAccumulatorMoves(b.problem)),
             (std::vector<Group>{{first, join, reshape, reduced, add}}));
 }
 
@@ -240,7 +248,7 @@ TEST(Accumulators, AreNoStateThatIsReplacedOrBent) {
   b.yield(kept, kept);
   for (unsigned value : {last, behind, same})
     b.result(value);
-  EXPECT_TRUE(findAccumulators(b.problem).empty());
+  EXPECT_TRUE(findAccumulatorMoves(b.problem).empty());
 }
 
 TEST(KeptRows, AreWhatALoopWritesAndAnotherReads) {
@@ -254,18 +262,19 @@ TEST(KeptRows, AreWhatALoopWritesAndAnotherReads) {
   unsigned row = b.readRow(all), back = b.lastOp(), read = back - 1;
   b.result(b.elementwise({row}, ProgramBuilder::Nonlinear));
   unsigned reader = b.lastOp() - 1;
-  std::vector<KeptRows> groups = findKeptRows(b.problem);
-  ASSERT_EQ(groups.size(), 1u);
-  EXPECT_EQ(groups[0].ops,
+  std::vector<Move> moves = findKeptRowMoves(b.problem);
+  ASSERT_EQ(moves.size(), 1u);
+  EXPECT_EQ(moves[0].ops,
             (Group{join, write, first, reshaped, read, back, reader}));
-  EXPECT_EQ(groups[0].numRows, 6u);
+  for (auto [op, wants] : llvm::zip_equal(moves[0].ops, moves[0].wants))
+    EXPECT_EQ(wants.empty(), op == reader);
 }
 
 TEST(KeptRows, AreNoRowsOfAnArrayThatIsNotCarried) {
   ProgramBuilder b(makeMesh({{"x", 4}}));
   unsigned zeros = b.constant({3, 8, 4});
   b.result(b.writeRow(zeros, b.argument({8, 4})));
-  EXPECT_TRUE(findKeptRows(b.problem).empty());
+  EXPECT_TRUE(findKeptRowMoves(b.problem).empty());
 }
 
 /// Of a loop that writes so many rows.

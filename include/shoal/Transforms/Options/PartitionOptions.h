@@ -34,6 +34,7 @@ struct PartitionOptions {
   /// is their inputs, is less.
   double repeatMargin = 100;
   bool quickSearch = false;
+  bool lint = false;
   double warnRepeatedWork = 1.05;
   double maxRepeatedWork = 0;
   std::string memoryLimit;

@@ -67,6 +67,9 @@ def RepeatMargin : PartitionOption<"repeatMargin", "double",
 def QuickSearch : PartitionOption<"quickSearch", "bool", "quick-search", "",
     "Look for shardings from fewer starts: about twice as fast, and now "
     "and then more is sent">;
+def Lint : PartitionOption<"lint", "bool", "lint", "",
+    "Say which annotations are dear, and what might stand in their place, "
+    "which change nothing, and which axes of the mesh split nothing">;
 def WarnRepeatedWork : PartitionOption<"warnRepeatedWork", "double",
     "warn-repeated-work", "times",
     "Warn where all devices together compute more than so many times the "

@@ -8,6 +8,7 @@
 
 #include "mlir/Pass/Pass.h"
 #include "shoal/Machine/Machine.h"
+#include "shoal/Sharding/SearchEffort.h"
 #include "shoal/Transforms/Options/PartitionOptions.h"
 
 namespace shoal {
