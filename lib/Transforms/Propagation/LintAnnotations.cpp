@@ -3,6 +3,7 @@
 
 #include "LintAnnotations.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -14,17 +15,27 @@ using namespace shoal;
 static constexpr size_t kMostTried = 32;
 /// Annotations in whose place others are tried.
 static constexpr size_t kMostReplaced = 8;
-/// Of what the program costs: less is no finding.
-static constexpr double kLeastShare = 0.01;
+/// Of what sending costs: less is no finding.
+static constexpr double kLeastShare = 0.02;
 
 namespace {
+/// What a plan costs, and the bytes of arguments that a device holds by it.
+struct Price {
+  AssignmentCost cost;
+  double held = 0;
+};
+
 struct Finding {
   unsigned op;
   /// Without the annotation.
-  AssignmentCost cost;
-  /// What it might say instead, and what that costs.
-  std::optional<ShardingConstraint> instead;
-  AssignmentCost insteadCost;
+  Price freed;
+  /// What it might say instead, and the price of that.
+  std::optional<ShardingConstraint> instead = std::nullopt;
+  Price price = {};
+
+  double best() const {
+    return instead ? price.cost.total() : freed.cost.total();
+  }
 };
 
 class Linter {
@@ -34,17 +45,22 @@ public:
       : extracted(extracted), problem(extracted.problem),
         assignment(assignment), options(options) {
     this->options.effort = SearchEffort::Quick;
+    now = priceOf(assignment);
   }
   void run();
 
 private:
+  /// How a result lies is its reader's to say.
   bool isAnnotation(unsigned op) const {
     const AssignmentProblem::Op &own = problem.ops[op];
-    return own.constraint && !own.boundary && !own.constraint->isHint;
+    return own.constraint && !own.boundary && !own.constraint->isHint &&
+           !own.results.empty();
   }
   SmallVector<unsigned> findSuspects() const;
   Assignment searchWith(unsigned op,
                         std::optional<ShardingConstraint> constraint) const;
+  Price priceOf(const Assignment &plan) const;
+  bool isBetter(const Price &price) const;
   bool isSamePlan(const Assignment &other) const;
   SmallVector<ShardingConstraint> variantsOf(unsigned op) const;
   void findReplacement(Finding &finding) const;
@@ -57,6 +73,7 @@ private:
   const AssignmentProblem &problem;
   const Assignment &assignment;
   AssignmentOptions options;
+  Price now;
 };
 } // namespace
 
@@ -104,6 +121,28 @@ Linter::searchWith(unsigned op,
   AssignmentProblem other = problem;
   other.ops[op].constraint = std::move(constraint);
   return assignShardings(other, options);
+}
+
+Price Linter::priceOf(const Assignment &plan) const {
+  Price price{plan.cost};
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
+    if (!extracted.ops[id].isArgument())
+      continue;
+    const AssignmentProblem::Value &value = problem.values[op.results[0]];
+    price.held +=
+        localBytes(value.shape, value.elementBytes,
+                   plan.values[op.results[0]][0].sharding, problem.mesh);
+  }
+  return price;
+}
+
+/// Cheaper by what is worth telling, and not for holding more of the arguments:
+/// a weight that is whole everywhere is sent nowhere.
+bool Linter::isBetter(const Price &price) const {
+  double sending = now.cost.bytes() + now.cost.latency;
+  double least = std::max(kLeastShare * sending, options.latencyBytes);
+  return sending > 0 && price.held <= now.held * (1 + kLeastShare) &&
+         price.cost.total() <= now.cost.total() - least;
 }
 
 bool Linter::isSamePlan(const Assignment &other) const {
@@ -157,17 +196,19 @@ SmallVector<ShardingConstraint> Linter::variantsOf(unsigned op) const {
   return variants;
 }
 
-/// The cheapest variant, where it saves about as much as leaving it out.
+/// The cheapest variant that is better; where leaving it out is, too, only one
+/// that saves about as much.
 void Linter::findReplacement(Finding &finding) const {
-  double before = assignment.cost.total(), freed = finding.cost.total();
-  double best = before - 0.9 * (before - freed);
+  double before = now.cost.total(), best = before;
+  if (isBetter(finding.freed))
+    best = before - 0.9 * (before - finding.freed.cost.total());
   for (ShardingConstraint &variant : variantsOf(finding.op)) {
-    AssignmentCost cost = searchWith(finding.op, variant).cost;
-    if (cost.total() >= best)
+    Price price = priceOf(searchWith(finding.op, variant));
+    if (!isBetter(price) || price.cost.total() >= best)
       continue;
-    best = cost.total();
+    best = price.cost.total();
     finding.instead = std::move(variant);
-    finding.insteadCost = cost;
+    finding.price = price;
   }
 }
 
@@ -185,39 +226,39 @@ Location Linter::locationOf(unsigned op) const {
 std::string Linter::textOf(const ShardingConstraint &constraint,
                            unsigned op) const {
   const AssignmentProblem::Op &own = problem.ops[op];
-  unsigned value = own.results.empty() ? own.operands[0] : own.results[0];
   Sharding sharding;
   for (const DimConstraint &dim : constraint.dims)
     sharding.dims.push_back(dim.axes);
   sharding.partial = constraint.partial;
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << extracted.toAttr(sharding, own.deviceOrder, value);
+  os << extracted.toAttr(sharding, own.deviceOrder, own.results[0]);
   llvm::StringRef body(text);
   body.consume_front("#shoal.sharding");
   return body.str();
 }
 
 /// "1,024, at 12% of the plan's price".
-static std::string describe(const AssignmentCost &cost, double whole) {
+static std::string describe(const AssignmentCost &cost,
+                            const AssignmentCost &whole) {
   return llvm::formatv("{0:N}, at {1:P0} of the plan's price",
-                       int64_t(cost.bytes()), cost.total() / whole);
+                       int64_t(cost.bytes()), cost.total() / whole.total());
 }
 
 void Linter::tellCost(const Finding &finding) const {
-  double whole = assignment.cost.total();
   std::string what = extracted.describe(finding.op);
-  InFlightDiagnostic remark =
-      mlir::emitRemark(locationOf(finding.op), "the annotation of ");
-  remark << llvm::StringRef(what).split(" at ").first
-         << llvm::formatv(" is dear: a device sends {0:N} bytes, without it ",
-                          int64_t(assignment.cost.bytes()))
-                .str()
-         << describe(finding.cost, whole);
+  InFlightDiagnostic warning =
+      mlir::emitWarning(locationOf(finding.op), "the annotation of ");
+  warning << llvm::StringRef(what).split(" at ").first
+          << llvm::formatv(" is dear: a device sends {0:N} bytes",
+                           int64_t(now.cost.bytes()))
+                 .str();
+  if (isBetter(finding.freed))
+    warning << ", without it " << describe(finding.freed.cost, now.cost);
   if (finding.instead)
-    remark.attachNote() << "with " << textOf(*finding.instead, finding.op)
-                        << " in its place it sends "
-                        << describe(finding.insteadCost, whole);
+    warning.attachNote() << "with " << textOf(*finding.instead, finding.op)
+                         << " in its place it sends "
+                         << describe(finding.price.cost, now.cost);
 }
 
 void Linter::tellUnusedAxes() const {
@@ -233,7 +274,7 @@ void Linter::tellUnusedAxes() const {
         llvm::any_of(llvm::zip_equal(problem.ops, assignment.ops), splits))
       continue;
     func::FuncOp function = extracted.function;
-    mlir::emitRemark(function.getLoc(), "axis ")
+    mlir::emitWarning(function.getLoc(), "axis ")
         << toString(toAxesAttr({axis}, problem.mesh, function.getContext()))
         << " of size " << problem.mesh.axes[axis].size
         << " splits nothing: devices along it do the same";
@@ -242,30 +283,40 @@ void Linter::tellUnusedAxes() const {
 
 void Linter::run() {
   tellUnusedAxes();
-  double whole = assignment.cost.total();
-  std::vector<Finding> findings;
+  std::vector<Finding> tried;
   SmallVector<unsigned> idle;
   for (unsigned op : findSuspects()) {
     Assignment freed = searchWith(op, std::nullopt);
-    double saved = whole - freed.cost.total();
-    bool isInside =
-        !extracted.ops[op].isArgument() && !problem.ops[op].results.empty();
-    if (saved >= std::max(kLeastShare * whole, options.latencyBytes))
-      findings.push_back({op, freed.cost, std::nullopt, {}});
-    else if (isInside && isSamePlan(freed))
+    bool isInside = !extracted.ops[op].isArgument();
+    tried.push_back({op, priceOf(freed)});
+    if (isInside && isSamePlan(freed))
       idle.push_back(op);
   }
-  llvm::sort(findings, [](const Finding &a, const Finding &b) {
-    return std::pair(a.cost.total(), a.op) < std::pair(b.cost.total(), b.op);
-  });
-  for (Finding &finding : MutableArrayRef(findings).take_front(kMostReplaced))
+  // What is gained by another annotation is gained by none, too, as a rule; but
+  // the search may lose its way without. Suspects are in order.
+  auto freedCost = [&](const Finding &finding) {
+    return std::min(finding.freed.cost.total(), now.cost.total());
+  };
+  std::stable_sort(tried.begin(), tried.end(),
+                   [&](const Finding &a, const Finding &b) {
+                     return freedCost(a) < freedCost(b);
+                   });
+  if (tried.size() > kMostReplaced)
+    tried.resize(kMostReplaced);
+  for (Finding &finding : tried)
     findReplacement(finding);
-  for (const Finding &finding : findings)
+  llvm::erase_if(tried, [&](const Finding &finding) {
+    return !finding.instead && !isBetter(finding.freed);
+  });
+  llvm::sort(tried, [](const Finding &a, const Finding &b) {
+    return std::pair(a.best(), a.op) < std::pair(b.best(), b.op);
+  });
+  for (const Finding &finding : tried)
     tellCost(finding);
   for (unsigned op : idle)
-    mlir::emitRemark(locationOf(op),
-                     "this annotation changes nothing: without it the same "
-                     "shardings are chosen");
+    mlir::emitWarning(locationOf(op),
+                      "this annotation changes nothing: without it the same "
+                      "shardings are chosen");
 }
 
 void shoal::lintAnnotations(const ExtractedProblem &extracted,

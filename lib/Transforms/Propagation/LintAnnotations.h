@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// Remarks, dearest first: annotations without which the plan would cost at
+/// Warnings, dearest first: annotations without which the plan would cost at
 /// least a hundredth less, with what is sent then and, where one is as good,
 /// another annotation to write in its place; annotations inside the program
 /// without which the plan is the same; axes of the mesh that split nothing.
