@@ -106,7 +106,7 @@ def _model_config(file: ConfigFile, of_moe: Mapping[str, Any]) -> ModelConfig:
         num_key_value_heads=shared,
         head_dim=size,
         rms_norm_eps=float(file["rms_norm_eps"]),
-        rope=rope_of(file, turning),
+        rope=rope_of(file, turning, partly=family == "glm4_moe"),
         windows=_windows(file, layers),
         moe=moe,
         moe_layers=moe.layers(layers),
@@ -174,6 +174,8 @@ def _pieces(file: ConfigFile, family: str) -> dict[str, Any]:
         return {"qk_norm": "head", "qkv_bias": bias, "out_bias": bias}
     if family == "olmoe":
         return {"qk_norm": "all", "clip_qkv": file["clip_qkv"], "qkv_bias": bias, "out_bias": bias}
+    if family == "glm4_moe":
+        return {"qk_norm": "head" if file["use_qk_norm"] else None, "qkv_bias": bias}
     if family == "gpt_oss":
         return {"sinks": True, "qkv_bias": bias, "out_bias": bias}
     if bias:
@@ -241,6 +243,7 @@ def published_config(config: Mapping[str, Any], dtype: str) -> dict[str, Any]:
 _CLASSES = {
     "deepseek_v2": "DeepseekV2ForCausalLM",
     "deepseek_v3": "DeepseekV3ForCausalLM",
+    "glm4_moe": "Glm4MoeForCausalLM",
     "gpt_oss": "GptOssForCausalLM",
     "llama": "LlamaForCausalLM",
     "mistral": "MistralForCausalLM",

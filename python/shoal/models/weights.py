@@ -249,11 +249,11 @@ def _latent(path: Path, name: str, config: ModelConfig) -> Iterator[Entry]:
 
 
 def _experts(path: Path, name: str, config: ModelConfig, present: Collection[str]) -> Iterator[Entry]:
-    """Qwen's, OLMoE's and DeepSeek's."""
+    """Qwen's, OLMoE's, DeepSeek's and GLM's."""
     yield _turned((*path, "router"), f"{name}.gate.weight")
     yield from _matrices(path, name, ("gate_proj", "up_proj", "down_proj"), config, present)
     if config.moe.moe_shared_expert_intermediate_size is not None:
-        plural = "s" if config.family.startswith("deepseek") else ""
+        plural = "s" if config.family.startswith(("deepseek", "glm")) else ""
         yield from _dense((*path, "shared"), f"{name}.shared_expert{plural}")
     if config.moe.moe_shared_expert_gate:
         yield _turned((*path, "shared_gate"), f"{name}.shared_expert_gate.weight")

@@ -104,8 +104,21 @@ def _deepseek_v2(file: ConfigFile) -> Fields:
 
 
 def _deepseek_v3(file: ConfigFile) -> Fields:
+    return {**_deepseek(file), **_sigmoid(file)}
+
+
+def _glm4_moe(file: ConfigFile) -> Fields:
     return {
-        **_deepseek(file),
+        **_sigmoid(file),
+        "moe_ffn_hidden_size": file["moe_intermediate_size"],
+        "moe_router_topk_scaling_factor": file["routed_scaling_factor"],
+        "moe_shared_expert_intermediate_size": file["n_shared_experts"] * file["moe_intermediate_size"] or None,
+    }
+
+
+def _sigmoid(file: ConfigFile) -> Fields:
+    """DeepSeek-V3's router: sigmoids, chosen by with a bias of each expert."""
+    return {
         **_groups(file, 2),
         "moe_router_score_function": "sigmoid",
         "moe_router_pre_softmax": False,
@@ -143,6 +156,7 @@ _FAMILIES: dict[str, Callable[[ConfigFile], Fields]] = {
     "olmoe": _olmoe,
     "deepseek_v2": _deepseek_v2,
     "deepseek_v3": _deepseek_v3,
+    "glm4_moe": _glm4_moe,
     "gpt_oss": _gpt_oss,
     "llama": _dense,
     "mistral": _dense,

@@ -199,7 +199,7 @@ def layer_program(setting: Setting, kind: Kind, count: int = 1) -> Program:
 
 
 def _turned(config: ModelConfig) -> int:
-    return config.latent.rope if config.latent is not None else config.head_dim
+    return 2 * len(config.rope.frequencies)
 
 
 def _measured(grads: Tree, left: Tree) -> list[Value]:

@@ -43,7 +43,7 @@ OTHERS = {
     "rope_theta": (PLAIN, 500.0),
     "rope_scaling": (PLAIN, LINEAR),
     "rope_parameters": (PLAIN, LINEAR),
-    "partial_rotary_factor": ({}, 0.5),
+    "partial_rotary_factor": ({}, 0.25),
     "layer_types": (WINDOW, ["full_attention", "sliding_attention"]),
     "tie_word_embeddings": ({"tie_word_embeddings": False}, True),
     "quantization_config": ({}, {"quant_method": "fp8", "weight_block_size": [64, 32]}),
@@ -78,7 +78,7 @@ OTHERS = {
     "swiglu_limit": ({}, 5.0),
     "swiglu_alpha": ({}, 1.0),
 }
-FLIPPED = ("attention_bias", "norm_topk_prob")
+FLIPPED = ("attention_bias", "norm_topk_prob", "use_qk_norm")
 DENSE = {
     "architectures": None, "vocab_size": 24, "hidden_size": 16, "intermediate_size": 12, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6, "hidden_act": "silu", "rms_norm_eps": 1e-6,
@@ -87,10 +87,16 @@ DENSE = {
 }  # fmt: skip
 
 
+GLM = {
+    **DENSE, "head_dim": 16, "moe_intermediate_size": 6, "n_routed_experts": 8, "num_experts_per_tok": 2, "n_group": 4,
+    "topk_group": 2, "norm_topk_prob": True, "first_k_dense_replace": 1, "partial_rotary_factor": 0.5, "routed_scaling_factor": 2.5,
+}  # fmt: skip
+
+
 def config_of(family):
     """A small model's: of one with experts what transformers wrote, with each field by its own name."""
     file = MODELS / f"{family}.json"
-    made = json.loads(file.read_text())["config"] if file.exists() else {**DENSE, "model_type": family}
+    made = json.loads(file.read_text())["config"] if file.exists() else {**(GLM if family == "glm4_moe" else DENSE), "model_type": family}
     return {ALIASES.get(name, name): value for name, value in made.items()}
 
 
@@ -143,13 +149,17 @@ def test_what_a_field_may_be(family):
             assert str(error.value) == f"from_hf: {name} {value!r} of {family}: expected {field.law.what}"
 
 
+# Of families whose defaults have no groups.
+SINGLE_GROUPS = {"deepseek_v2": {"topk_method": "greedy"}, "glm4_moe": {"topk_group": 1}}
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_field_that_is_left_out_or_null(family):
     """It is needed, by its name, or has the family's default."""
     for name, field in SCHEMAS[family].items():
         if field.idle or name == "model_type":
             continue
-        without = {"layer_types": None, **({"topk_method": "greedy"} if family == "deepseek_v2" else {})}
+        without = {"layer_types": None, **SINGLE_GROUPS.get(family, {})}
         base = kept(config_of(family), without)
         config = {key: value for key, value in base.items() if key != name}
         if field.default is NEEDED:
@@ -171,7 +181,7 @@ def test_defaults_of_families():
         expected = rope_of({"rope_theta": found_base(family), **_yarn_of(family)}, 2 * len(made.rope.frequencies))
         assert np.allclose(made.rope.frequencies, expected.frequencies), family
         found[family] = made.rms_norm_eps
-    assert {family for family, epsilon in found.items() if epsilon == 1e-5} == {"mixtral", "olmoe", "gpt_oss"}
+    assert {family for family, epsilon in found.items() if epsilon == 1e-5} == {"mixtral", "olmoe", "glm4_moe", "gpt_oss"}
     assert {epsilon for epsilon in found.values()} == {1e-5, 1e-6}
 
 
@@ -390,7 +400,7 @@ def test_a_balance_is_made_as_the_family_makes_it(tmp_path):
 def test_published_models_by_name():
     """Their own files say the same."""
     files = {name.lower(): fields for name, (fields, _) in PUBLISHED.items()}
-    assert len(OWN) == 10 and set(OWN) <= set(files)
+    assert len(OWN) == 11 and set(OWN) <= set(files)
     for name in OWN:
         model = from_config(name)
         assert model.config == from_config(files[name]).config, name
