@@ -93,10 +93,10 @@ def _linear(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
 def _llama3(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
     """Long waves are stretched, short ones are not, those between in part (Llama 3, arXiv 2407.21783)."""
     low, high = options["low_freq_factor"], options["high_freq_factor"]
-    if low >= high:
-        raise InputError(f"rope_parameters: low_freq_factor {low}: expected less than high_freq_factor {high}")
+    if low > high:
+        raise InputError(f"rope_parameters: low_freq_factor {low}: expected at most high_freq_factor {high}")
     turns = options["original_max_position_embeddings"] * plain / (2 * math.pi)
-    kept = np.clip((turns - low) / (high - low), 0, 1)
+    kept = np.clip((turns - low) / (high - low), 0, 1) if low < high else turns >= low
     return _made(plain * (kept + (1 - kept) / options["factor"]))
 
 

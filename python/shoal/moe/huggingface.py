@@ -149,6 +149,29 @@ def _gpt_oss(file: ConfigFile) -> Fields:
     }
 
 
+def _llama4(file: ConfigFile) -> Fields:
+    """Scores go into the experts; each layer of these has a shared one."""
+    return {
+        "moe_ffn_hidden_size": file["intermediate_size"],
+        "moe_router_score_function": "sigmoid",
+        "moe_router_pre_softmax": False,
+        "norm_topk_prob": False,
+        "is_postscore": False,
+        "moe_shared_expert_intermediate_size": file["intermediate_size"],
+        **({"moe_layer_freq": _named_layers(file)} if file.says("num_hidden_layers") else {}),
+    }
+
+
+def _named_layers(file: ConfigFile) -> tuple[int, ...]:
+    count, step, named = file["num_hidden_layers"], file["interleave_moe_layer_step"], file["moe_layers"]
+    if named is None:
+        named = range(step - 1, count, step)
+    beyond = [number for number in named if number >= count]
+    if beyond:
+        raise InputError(f"from_hf: moe_layers {beyond}: there are layers 0 to {count - 1}")
+    return tuple(int(i in named) for i in range(count))
+
+
 _FAMILIES: dict[str, Callable[[ConfigFile], Fields]] = {
     "mixtral": _mixtral,
     "qwen2_moe": _qwen2,
@@ -158,6 +181,7 @@ _FAMILIES: dict[str, Callable[[ConfigFile], Fields]] = {
     "deepseek_v3": _deepseek_v3,
     "glm4_moe": _glm4_moe,
     "gpt_oss": _gpt_oss,
+    "llama4_text": _llama4,
     "llama": _dense,
     "mistral": _dense,
     "qwen2": _dense,

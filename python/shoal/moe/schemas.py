@@ -26,6 +26,7 @@ __all__ = ["ALIASES", "ROPE", "SCHEMAS", "SIZES", "ConfigFile", "Field", "checke
 _LAYERS = 10_000  # more than any model has; a number by mistake ends at once
 LAYERS = integer(1, _LAYERS)
 NUMBERS, SIZES, TEXTS, POSITIVES = map(list_of, (COUNT, SIZE, TEXT, POSITIVE))
+COUNT_OR_FLAG = Law(f"true, false or {COUNT.what}", lambda x: FLAG.holds(x) or COUNT.holds(x))
 
 NEEDED = object()
 
@@ -218,6 +219,27 @@ SCHEMAS: dict[str, dict[str, Field]] = {
         "swiglu_alpha": Field(NUMBER, 1.702),
         "initial_context_length": Field(SIZE, None, idle="rope_scaling has original_max_position_embeddings"),
     },
+    "llama4_text": {
+        **_COMMON, **_LOSS,
+        "intermediate_size_mlp": Field(SIZE),
+        "num_key_value_heads": Field(SIZE, None, null=True),
+        "num_experts_per_tok": Field(SIZE, 1),
+        "head_dim": Field(SIZE, 128),
+        "rms_norm_eps": Field(POSITIVE, 1e-5),
+        "rope_theta": Field(BASE, 500000.0),
+        "moe_layers": Field(NUMBERS, None),
+        "interleave_moe_layer_step": Field(SIZE, 1),
+        "use_qk_norm": Field(FLAG, True),
+        "no_rope_layers": Field(NUMBERS, None),
+        "no_rope_layer_interval": Field(SIZE, 4),
+        "attention_chunk_size": Field(SIZE, 8192),
+        "attn_temperature_tuning": Field(COUNT_OR_FLAG, True),
+        "floor_scale": Field(SIZE, 8192),
+        "attn_scale": Field(NUMBER, 0.1),
+        "router_jitter_noise": Field(PART, 0.0, idle="transformers draws none in this family"),
+        "cache_implementation": Field(TEXT, None, idle=_GENERATION),
+        "for_llm_compressor": Field(FLAG, False, idle=_HOW),
+    },
     "llama": {
         **_DENSE,
         "num_key_value_heads": Field(SIZE, None, null=True),
@@ -307,6 +329,8 @@ def checked(config: Mapping[str, Any]) -> ConfigFile:
     if not isinstance(config, Mapping):
         raise InputError(f"from_hf: {shown(config)}: expected an object with the fields of a config.json")
     family = config.get("model_type")
+    if family == "llama4":
+        raise UnsupportedError('from_hf: model_type "llama4" is of images, too: give its text_config, of llama4_text')
     if not isinstance(family, str) or family not in SCHEMAS:
         raise UnsupportedError(f'from_hf: model_type "{family}" is not one of {sorted(SCHEMAS)}')
     schema, given, names = SCHEMAS[family], {}, {}
