@@ -218,19 +218,18 @@ LogicalResult LimitSearch::keep(Attempt attempt) {
     return adopt(std::move(attempt));
   std::string advice = memoryAdviceOf(module);
   emitWarning(listEntries(module).front().getLoc())
-        << llvm::formatv(
-               "a device would hold {0:N} bytes, and {1} has {2:N} "
-               "for a program: it holds {3:N}, and {4:F1}% of the "
-               "forward pass is {5} again for that; "
-               "memory-limit (memory_limit) says what another GPU has",
-               wanted, chip->name, limit, attempt.bytes,
-               100 * attempt.outcome.repeatedCost /
-                   std::max(attempt.outcome.forwardCost, 1.0),
-               settings.policy.collectives == Collectives::Save
-                   ? "computed"
-                   : "computed and sent")
-               .str()
-        << (advice.empty() ? "" : "; ") << advice;
+      << llvm::formatv("a device would hold {0:N} bytes, and {1} has {2:N} "
+                       "for a program: it holds {3:N}, and {4:F1}% of the "
+                       "forward pass is {5} again for that; "
+                       "memory-limit (memory_limit) says what another GPU has",
+                       wanted, chip->name, limit, attempt.bytes,
+                       100 * attempt.outcome.repeatedCost /
+                           std::max(attempt.outcome.forwardCost, 1.0),
+                       settings.policy.collectives == Collectives::Save
+                           ? "computed"
+                           : "computed and sent")
+             .str()
+      << (advice.empty() ? "" : "; ") << advice;
   LogicalResult adopted = adopt(std::move(attempt));
   takeMemoryAdvice(module);
   return adopted;

@@ -141,9 +141,9 @@ static double countDevices(Operation *op) {
   for (auto around = op->getParentOfType<BoundaryOpInterface>(); around;
        around = around->getParentOfType<BoundaryOpInterface>()) {
     MeshOp mesh = lookupMesh(around, around.getManualMesh());
-    devices *= sizeOf(llvm::to_vector(around.getManualAxisRefs()
-                                          .getAsRange<AxisRefAttr>()),
-                      mesh.getMesh());
+    devices *= sizeOf(
+        llvm::to_vector(around.getManualAxisRefs().getAsRange<AxisRefAttr>()),
+        mesh.getMesh());
   }
   return devices;
 }

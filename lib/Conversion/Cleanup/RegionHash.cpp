@@ -15,10 +15,10 @@ static llvm::hash_code hashValue(Value value) {
   // Which op of several equal ones it is may change, and so their operands.
   return llvm::hash_combine(
       result.getResultNumber(),
-      Equivalence::computeHash(
-          result.getOwner(), Equivalence::ignoreHashValue,
-          Equivalence::ignoreHashValue,
-          Equivalence::IgnoreLocations | Equivalence::IgnoreDiscardableAttrs));
+      Equivalence::computeHash(result.getOwner(), Equivalence::ignoreHashValue,
+                               Equivalence::ignoreHashValue,
+                               Equivalence::IgnoreLocations |
+                                   Equivalence::IgnoreDiscardableAttrs));
 }
 
 llvm::hash_code shoal::hashRegions(Operation *op) {

@@ -46,11 +46,10 @@ protected:
 };
 
 TEST_F(RegionHashTest, EqualRegions) {
-  std::vector<size_t> found =
-      hashes("%p = arith.negf %a : f32\n%q = arith.negf %b : f32\n" +
-             choice("arith.addf %a, %p", "0") +
-             choice("arith.addf %p, %a", "1") +
-             choice("arith.addf %a, %q", "2"));
+  std::vector<size_t> found = hashes(
+      "%p = arith.negf %a : f32\n%q = arith.negf %b : f32\n" +
+      choice("arith.addf %a, %p", "0") + choice("arith.addf %p, %a", "1") +
+      choice("arith.addf %a, %q", "2"));
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0], found[1]); // it commutes
   // %p and %q could become one before the regions are compared.
