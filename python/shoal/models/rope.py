@@ -26,7 +26,8 @@ __all__ = ["Rope", "rope_of", "rotate", "turned_by"]
 
 
 class Rope(NamedTuple):
-    """frequencies: an angle a position for each two elements that turn, the first of a head; factor: of cos and sin; scale: of the softmax's scale, further.
+    """frequencies: an angle a position for each two elements that turn, the first of a head; factor: of cos and sin;
+    scale: of the softmax's scale, further.
 
     long: other frequencies, of sequences of more places than `original`.
     """

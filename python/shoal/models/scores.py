@@ -31,8 +31,8 @@ HIDDEN = -1e30
 class Rule(NamedTuple):
     """What attention of a layer is, beside q, k and v.
 
-    window: a place looks at so many up to its own, or at those of its own chunk. sinks [N]: a further score of each head, which
-    takes its part of the softmax and gives nothing (arXiv 2309.17453; gpt-oss). order: of the
+    window: a place looks at so many up to its own, or at those of its own chunk. sinks [N]: a further score of each
+    head, which takes its part of the softmax and gives nothing (arXiv 2309.17453; gpt-oss). order: of the
     places (`shoal.models.order`). segments [B, S]: a place looks at those of its own segment alone; integers, as
     places lie.
     """
