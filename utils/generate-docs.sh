@@ -61,7 +61,7 @@ trap 'rm -f "$printer"' EXIT
   passes Sparse Transforms/Sparse
   passes Collectives Transforms/Collectives
   passes Rematerialize Transforms/Rematerialize
-  for phase in Checks ShoalToLinalg Fusion Buffers Device Memory Kernels Scalars ToLLVM; do
+  for phase in Cleanup Checks ShoalToLinalg Fusion Buffers Device Memory Kernels Scalars ToLLVM; do
     passes "Conversion: $phase" "Conversion/$phase"
   done
   passes Emulation Target/Emulation

@@ -181,13 +181,17 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
 }
 
 /// What a GPU does not hold ends only when it is run, after all were waited
-/// for.
-static void warnBeyondMemory(ModuleOp module, const DriverOptions &options,
-                             const LoweredProgram &program) {
+/// for. advice: what the program says of memory, which is one warning with
+/// this, or one by itself.
+static void warnOfMemory(ModuleOp module, const DriverOptions &options,
+                         const LoweredProgram &program, StringRef advice) {
   std::optional<ChipMemory> chip = chipMemoryOf(options);
   if (!chip || program.peakBytes() <= chip->bytes ||
-      !options.partition.memoryLimit.empty())
+      !options.partition.memoryLimit.empty()) {
+    if (!advice.empty())
+      emitWarning(module.getLoc()) << advice;
     return;
+  }
   StringRef what =
       keepsChipMemory(options)
           ? "whatever is computed again; split more of it, or say by "
@@ -197,7 +201,8 @@ static void warnBeyondMemory(ModuleOp module, const DriverOptions &options,
       << llvm::formatv("a device holds {0:N} bytes, and {1} has {2:N} for a "
                        "program: {3}",
                        program.peakBytes(), chip->name, chip->bytes, what)
-             .str();
+             .str()
+      << (advice.empty() ? "" : "; ") << advice;
 }
 
 static StringRef nameOf(Target target) {
@@ -262,11 +267,12 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
     simulation.prepare(prepared);
   };
   auto take = [&](func::FuncOp main) { simulation.take(main); };
+  std::string advice = takeMemoryAdvice(module);
   FailureOr<LoweredProgram> program =
       build(module, options, seconds, look, take);
   if (failed(program))
     return failure();
-  warnBeyondMemory(module, options, *program);
+  warnOfMemory(module, options, *program, advice);
   FailureOr<const Forecast *> forecast = simulation.run(context, *program);
   if (failed(forecast))
     return failure();

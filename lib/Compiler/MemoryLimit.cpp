@@ -25,7 +25,8 @@ static constexpr StringRef kPolicies[] = {"selective", "dots", "dots_no_batch",
 static constexpr double kDoubt = 0.125;
 
 namespace {
-/// By data sheets, in bytes, less what a driver and NCCL hold.
+/// As the files of machines/ have them, less what a driver and NCCL hold:
+/// test/Tools/shoalc-cuda-chips.mlir. An A100 is that of 80 GB.
 struct KnownChip {
   StringRef arch, name;
   int64_t bytes;
@@ -34,8 +35,8 @@ struct KnownChip {
 
 static constexpr KnownChip kChips[] = {{"sm_80", "an A100", 83'500'000'000},
                                        {"sm_90", "an H100", 83'500'000'000},
-                                       {"sm_100", "a B200", 190'000'000'000},
-                                       {"sm_103", "a B300", 286'000'000'000}};
+                                       {"sm_100", "a B200", 189'000'000'000},
+                                       {"sm_103", "a B300", 285'000'000'000}};
 
 std::optional<ChipMemory> shoal::chipMemoryOf(const DriverOptions &options) {
   if (options.target != Target::CUDA)
@@ -60,6 +61,24 @@ std::optional<ChipMemory> shoal::chipMemoryOf(const DriverOptions &options) {
 bool shoal::keepsChipMemory(const DriverOptions &options) {
   return options.partition.memoryLimit.empty() &&
          options.partition.remat.empty();
+}
+
+static constexpr StringLiteral kAdvice = "shoal.memory_advice";
+
+std::string shoal::memoryAdviceOf(ModuleOp module) {
+  auto texts = module->getAttrOfType<ArrayAttr>(kAdvice);
+  if (!texts)
+    return "";
+  std::string advice;
+  for (StringAttr text : texts.getAsRange<StringAttr>())
+    advice += (advice.empty() ? "" : "; ") + text.str();
+  return advice;
+}
+
+std::string shoal::takeMemoryAdvice(ModuleOp module) {
+  std::string advice = memoryAdviceOf(module);
+  module->removeAttr(kAdvice);
+  return advice;
 }
 
 MachineKind shoal::machineOf(const DriverOptions &options) {
@@ -195,21 +214,25 @@ std::optional<Attempt> LimitSearch::findPolicy(int64_t excess) {
 
 /// Adopts a program that keeps the limit by computing again.
 LogicalResult LimitSearch::keep(Attempt attempt) {
-  if (chip)
-    emitWarning(listEntries(module).front().getLoc())
-        << llvm::formatv(
-               "a device would hold {0:N} bytes, and {1} has {2:N} "
-               "for a program: it holds {3:N}, and {4:F1}% of the "
-               "forward pass is {5} again for that; "
-               "memory-limit (memory_limit) says what another GPU has",
-               wanted, chip->name, limit, attempt.bytes,
-               100 * attempt.outcome.repeatedCost /
-                   std::max(attempt.outcome.forwardCost, 1.0),
-               settings.policy.collectives == Collectives::Save
-                   ? "computed"
-                   : "computed and sent")
-               .str();
-  return adopt(std::move(attempt));
+  if (!chip)
+    return adopt(std::move(attempt));
+  std::string advice = memoryAdviceOf(module);
+  emitWarning(listEntries(module).front().getLoc())
+      << llvm::formatv("a device would hold {0:N} bytes, and {1} has {2:N} "
+                       "for a program: it holds {3:N}, and {4:F1}% of the "
+                       "forward pass is {5} again for that; "
+                       "memory-limit (memory_limit) says what another GPU has",
+                       wanted, chip->name, limit, attempt.bytes,
+                       100 * attempt.outcome.repeatedCost /
+                           std::max(attempt.outcome.forwardCost, 1.0),
+                       settings.policy.collectives == Collectives::Save
+                           ? "computed"
+                           : "computed and sent")
+             .str()
+      << (advice.empty() ? "" : "; ") << advice;
+  LogicalResult adopted = adopt(std::move(attempt));
+  takeMemoryAdvice(module);
+  return adopted;
 }
 
 LogicalResult LimitSearch::miss(Attempt least) {
@@ -229,6 +252,8 @@ LogicalResult LimitSearch::miss(Attempt least) {
                        limit, least.bytes)
              .str();
   attachLargest(error, least.outcome);
+  if (std::string advice = memoryAdviceOf(module); !advice.empty())
+    error.attachNote() << advice;
   return error;
 }
 

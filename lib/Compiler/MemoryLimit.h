@@ -33,6 +33,14 @@ std::optional<ChipMemory> chipMemoryOf(const DriverOptions &options);
 /// Whether nothing is said of memory, so that a program is held to its chip's.
 bool keepsChipMemory(const DriverOptions &options);
 
+/// What a program says of how it could hold less, `shoal.memory_advice` of the
+/// module: texts in which fields of layers are named; "" for none.
+std::string memoryAdviceOf(mlir::ModuleOp module);
+
+/// The same, which the module says no more: it is to be warned of once, with
+/// the memory that it is about.
+std::string takeMemoryAdvice(mlir::ModuleOp module);
+
 /// Lets the program of one device compute again what policies and the memory
 /// limit of the options ask for. The limit is that of the compiled program: it
 /// is lowered to see what it holds, and where that is too much, more is

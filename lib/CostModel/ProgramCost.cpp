@@ -94,12 +94,25 @@ bool shoal::isProduct(const FactorRule &rule) {
   return rule.linearIn.size() > 1 && rule.flops > 0;
 }
 
-/// Operands that have the rows of a result: a dimension of that size.
-static auto listRowsOf(Operation *op, int64_t rows) {
-  return llvm::make_filter_range(op->getOperands(), [=](Value operand) {
-    auto shaped = dyn_cast<ShapedType>(operand.getType());
-    return shaped && llvm::is_contained(shaped.getShape(), rows);
-  });
+/// Whether a dimension has that size.
+static bool hasRows(Value value, int64_t rows) {
+  auto shaped = dyn_cast<ShapedType>(value.getType());
+  return shaped && llvm::is_contained(shaped.getShape(), rows);
+}
+
+/// What a value is made of: operands of the op that makes it, or, of one that
+/// an op with regions passes through, as the rows that a loop keeps for the
+/// backward pass, what it may be.
+static SmallVector<Value> listSources(Value value) {
+  Operation *maker = value.getDefiningOp();
+  Operation *owner =
+      maker ? maker : cast<BlockArgument>(value).getOwner()->getParentOp();
+  if (auto joining = dyn_cast<JoinOpInterface>(owner))
+    for (const Join &join : joining.getJoins())
+      if (llvm::is_contained(join.values, value))
+        return llvm::map_to_vector(
+            join.sources, [](OpOperand *source) { return source->get(); });
+  return maker ? llvm::to_vector(maker->getOperands()) : SmallVector<Value>();
 }
 
 /// The part of a ragged einsum's rows that are there on average: those that a
@@ -115,19 +128,35 @@ static double filledPart(Operation *op) {
   if (dim >= static_cast<size_t>(lhs.getRank()))
     return 1; // rows of the other operand alone
   int64_t rows = lhs.getDimSize(dim);
-  constexpr size_t kMostOps = 1000;
-  llvm::SetVector<Operation *> above;
-  above.insert(op);
-  for (size_t i = 0; i < above.size() && i < kMostOps; ++i) {
-    if (auto sent = dyn_cast<spmd::RaggedAllToAllOp>(above[i])) {
+  constexpr size_t kMostValues = 1000;
+  llvm::SetVector<Value> above;
+  auto add = [&](ValueRange values) {
+    above.insert_range(llvm::make_filter_range(
+        values, [=](Value value) { return hasRows(value, rows); }));
+  };
+  add(op->getOperands());
+  for (size_t i = 0; i < above.size() && i < kMostValues; ++i) {
+    if (auto sent = above[i].getDefiningOp<spmd::RaggedAllToAllOp>()) {
       auto input = cast<ShapedType>(sent.getInput().getType());
       return std::min(1.0, double(input.getDimSize(0)) / rows);
     }
-    for (Value operand : listRowsOf(above[i], rows))
-      if (Operation *maker = operand.getDefiningOp())
-        above.insert(maker);
+    add(listSources(above[i]));
   }
   return 1;
+}
+
+/// The devices that each run the op in a global program: what is written for
+/// one device along some axes has a device's shapes along them.
+static double countDevices(Operation *op) {
+  double devices = 1;
+  for (auto around = op->getParentOfType<BoundaryOpInterface>(); around;
+       around = around->getParentOfType<BoundaryOpInterface>()) {
+    MeshOp mesh = lookupMesh(around, around.getManualMesh());
+    devices *= sizeOf(
+        llvm::to_vector(around.getManualAxisRefs().getAsRange<AxisRefAttr>()),
+        mesh.getMesh());
+  }
+  return devices;
 }
 
 ArithmeticCost
@@ -138,7 +167,8 @@ shoal::countArithmetic(Operation *root,
     if (!isCounted(op))
       return;
     FactorRule rule = op.getFactorRule();
-    double most = rule.flops * countRuns(op), flops = most * filledPart(op);
+    double most = rule.flops * countRuns(op) * countDevices(op);
+    double flops = most * filledPart(op);
     cost.flops += flops;
     cost.mostFlops += most;
     if (isProduct(rule)) {

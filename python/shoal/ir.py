@@ -103,6 +103,8 @@ class Builder:
         self._lines = self._top
         self._count = 0
         self._depth = 1
+        # Of memory, what may be warned of with it.
+        self.advice: dict[str, None] = {}
         # Where ops come from that are given no location of their own.
         self.location: Location | str | None = None
 
@@ -251,7 +253,9 @@ class Builder:
 
     def module(self) -> str:
         """The text of the module."""
-        return "\n".join(['"builtin.module"() ({', *self._top, "}) : () -> ()", ""])
+        advice = {"shoal.memory_advice": f"[{', '.join(map(quoted, self.advice))}]"}
+        tail = f" {dictionary(advice)}" if self.advice else ""
+        return "\n".join(['"builtin.module"() ({', *self._top, f"}}){tail} : () -> ()", ""])
 
     def _at(self, location: Location | str | None) -> str:
         location = location or self.location

@@ -56,6 +56,7 @@ ROWS = {
     "OLMoE-1B-7B": Row("olmoe-1b-7b", {"dp": 64}, {"ep": 8, "edp": 8}, 16),
     "DeepSeek-V2": Row("deepseek-v2", {"dp": 128}, {"ep": 32, "edp": 4}, 59),
     "DeepSeek-V3": Row("deepseek-v3", {"dp": 1024, "pp": 2}, {"ep": 64, "edp": 16, "pp": 2}, 29, 2),
+    "GLM-4.5": Row("glm-4.5", {"dp": 160}, {"ep": 160}, 89),
     "gpt-oss-120b": Row("gpt-oss-120b", {"dp": 64}, {"ep": 64}, 18),
 }
 

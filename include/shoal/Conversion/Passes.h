@@ -8,6 +8,7 @@
 
 #include "shoal/Conversion/Buffers/Passes.h"
 #include "shoal/Conversion/Checks/Passes.h"
+#include "shoal/Conversion/Cleanup/Passes.h"
 #include "shoal/Conversion/Device/Passes.h"
 #include "shoal/Conversion/Fusion/Passes.h"
 #include "shoal/Conversion/Kernels/Passes.h"
@@ -19,6 +20,7 @@
 namespace shoal {
 
 inline void registerShoalConversionPasses() {
+  registerCleanupPasses();
   registerChecksPasses();
   registerShoalToLinalgPasses();
   registerFusionPasses();

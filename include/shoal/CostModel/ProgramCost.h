@@ -68,7 +68,8 @@ struct ArithmeticCost {
 /// Whether an op of this rule multiplies values with values and sums: einsums
 /// of several operands, convolutions, ragged products.
 bool isProduct(const FactorRule &rule);
-/// Of the ops below `root` that are counted; all of them by default.
+/// Of the ops below `root` that are counted; all of them by default. What is
+/// written for one device counts once for each that runs it.
 ArithmeticCost countArithmetic(
     mlir::Operation *root,
     llvm::function_ref<bool(mlir::Operation *)> isCounted =

@@ -1,10 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Utils/Cleanup.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "shoal/Conversion/Buffers/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "shoal/Conversion/Cleanup/Passes.h"
 
 using namespace mlir;
 using namespace shoal;

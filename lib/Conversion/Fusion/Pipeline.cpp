@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Utils/Cleanup.h"
+#include "mlir/Pass/PassManager.h"
+#include "shoal/Conversion/Cleanup/Passes.h"
 #include "shoal/Conversion/Fusion/Passes.h"
 
 using namespace mlir;

@@ -1,9 +1,10 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Utils/Cleanup.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "shoal/Conversion/Cleanup/Passes.h"
 #include "shoal/Conversion/Scalars/Passes.h"
 
 using namespace mlir;

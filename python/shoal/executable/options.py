@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 class CompileOptions:
     """The fields are shoalc's flags of the same names; see `shoalc --help`.
 
-    target: "cpu" or "cuda". A program for CUDA for which neither `memory_limit` nor `remat` is said
-      keeps the memory of its chip: that of `machine`, or an H100's for sm_90.
+    target: "cpu" or "cuda".
     entry: the function to compile; "" for the one public function.
     combine_bytes: the largest message that small collectives are combined to;
       0 combines none (default: 64 KiB).
@@ -55,7 +54,9 @@ class CompileOptions:
     max_repeated_work: the most operations that all devices together may compute,
       in times of an even split; 0 for any number (default: 0).
     memory_limit: the most that a device may hold, as 12GiB: backward passes compute again
-      what they would hold beyond it; empty for any number.
+      what they would hold beyond it; empty for any number, of a program for CUDA
+      without `remat` for its chip's: that of `machine`, or 83.5 GB of an A100 (sm_80)
+      and an H100 (sm_90), 189 of a B200 (sm_100), 285 of a B300 (sm_103).
     remat: what backward passes find saved, the rest being computed again:
       everything, nothing, dots, dots_no_batch, selective, offload or
       names:NAME,...; empty for everything, as far as a memory limit lets.

@@ -73,6 +73,12 @@ def activate(trace: Trace) -> Iterator[None]:
             scope.is_open = False
 
 
+def advise(text: str) -> None:
+    """Warns of memory, and of how the program could hold less, when it is compiled: once, in one warning with what is
+    said of its memory then."""
+    current("advise").builder.advice[text] = None
+
+
 @contextlib.contextmanager
 def at(place: ir.Location | None) -> Iterator[None]:
     """Ops that are added meanwhile come from there: an importer's, whose user wrote no line of this process.

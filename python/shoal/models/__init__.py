@@ -6,8 +6,8 @@
     params = model.read("folder")            # or model.init(seed)
     logits = shoal.jit(model.logits)(params, tokens)
 
-Mixtral, Qwen2-MoE, Qwen3-MoE, OLMoE, DeepSeek-V2, DeepSeek-V3 and gpt-oss; and, to begin from (`upcycle`), the dense
-Llama, Mistral, Qwen2 and Qwen3. `EncoderDecoder` is GShard's Transformer from one sequence to another, by its own
+Mixtral, Qwen2-MoE, Qwen3-MoE, OLMoE, DeepSeek-V2, DeepSeek-V3, GLM-4.5, Llama 4 (its `text_config`) and gpt-oss; and,
+to begin from (`upcycle`), the dense Llama, Mistral, Qwen2 and Qwen3. `EncoderDecoder` is GShard's Transformer from one sequence to another, by its own
 fields.
 """
 

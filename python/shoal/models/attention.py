@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
-from shoal.frontend.elementwise import clip
+from shoal.frontend.elementwise import clip, log1p
 from shoal.frontend.nn import rms_norm
 from shoal.frontend.remat import one_kernel
 from shoal.frontend.structure import broadcast_to, concatenate
 from shoal.frontend.value import Value
-from shoal.models.config import LatentAttention, ModelConfig
+from shoal.models.config import Chunk, LatentAttention, ModelConfig, Temperature, Window
 from shoal.models.context import attend_over
 from shoal.models.documents import WHOLE, Documents
 from shoal.models.order import Order
@@ -33,18 +36,24 @@ Params = Mapping[str, Any]
 @one_kernel
 def norm(x: Value, scale: Any, config: ModelConfig) -> Value:
     """RMSNorm (arXiv 1910.07467), in float32."""
-    made = rms_norm(x.astype("float32"), epsilon=config.rms_norm_eps)
-    return made.astype(x.dtype) * as_value(scale)
+    made = rms_norm(x.astype("float32"), epsilon=config.rms_norm_eps).astype(x.dtype)
+    return made if scale is None else made * as_value(scale)
 
 
 def attention(
-    x: Value, params: Params, config: ModelConfig, window: int | None, layout: Layout = SINGLE,
+    x: Value, params: Params, config: ModelConfig, window: Window, layout: Layout = SINGLE,
     order: Order = None, *, documents: Documents = WHOLE,
 ) -> Value:  # fmt: skip
     """x [B, S, M] to itself. params: as `shoal.models.shapes` has them; order: of the places; documents: as places
-    lie."""
-    project = _projected if config.latent is None else _latent
-    q, k, v, scale = project(x, params, config, order if documents.positions is None else documents.positions)
+    lie. TraceError for chunks of documents whose positions are their own."""
+    positions = order if documents.positions is None else documents.positions
+    if isinstance(window, Chunk):
+        check(documents.positions is None, f"decode: positions or segments with attention in chunks of {window.size} places")
+    if config.latent is None:
+        turns = window is not None or not config.rope_in_windows
+        q, k, v, scale = _projected(x, params, config, positions, turns)
+    else:
+        q, k, v, scale = _latent(x, params, config, positions)
     rule = Rule(scale * config.rope.scale, window, params.get("sinks"), order, documents.segments)
     made = attend_over(layout, q, k, v, rule)
     y = einsum("BSND,NDM->BSM", made, as_value(params["wo"]))
@@ -52,19 +61,36 @@ def attention(
 
 
 def _projected(
-    x: Value, params: Params, config: ModelConfig, positions: Order | Value
+    x: Value, params: Params, config: ModelConfig, positions: Order | Value, turns: bool
 ) -> tuple[Value, Value, Value, float]:
     def heads(name: str) -> Value:
         made = einsum("BSM,MND->BSND", x, as_value(params[f"w{name}"]))
         made = made + as_value(params[f"b{name}"]) if config.qkv_bias else made
-        if name != "v" and config.qk_norm is not None:
+        if name != "v" and config.qk_norm in ("head", "all"):
             made = _normed(made, params[f"{name}_norm"], config)
         limit = config.clip_qkv
         return made if limit is None else clip(made, -limit, limit)
 
     q, k, v = (heads(name) for name in "qkv")
-    q, k = (rotate(value, config.rope, config.rope_interleave, positions) for value in (q, k))
+    if turns:
+        q, k = (_turned(value, config, positions) for value in (q, k))
+    elif config.temperature is not None:
+        q = _warmed(q, config.temperature, positions)
     return q, k, v, config.head_dim**-0.5
+
+
+def _turned(heads: Value, config: ModelConfig, positions: Order | Value) -> Value:
+    made = rotate(heads, config.rope, config.rope_interleave, positions)
+    return norm(made, None, config) if config.qk_norm == "turned" else made
+
+
+def _warmed(q: Value, temperature: Temperature, positions: Order | Value) -> Value:
+    """Queries [B, S, N, D] of positions far from the first are larger."""
+    if positions is None:
+        positions = np.arange(q.shape[1], dtype=np.int32)
+    steps = ((as_value(positions) + 1) // temperature.floor).astype("float32")
+    factor = 1 + temperature.scale * log1p(steps)
+    return (q * factor[..., None, None]).astype(q.dtype)
 
 
 def _normed(heads: Value, scale: Any, config: ModelConfig) -> Value:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shoal.errors import CheckpointError, InputError, TraceError, UnsupportedError
-from shoal.models.config import LatentAttention, ModelConfig
+from shoal.models.config import Chunk, LatentAttention, ModelConfig, Temperature, Window
 from shoal.models.published import PUBLISHED
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
@@ -106,13 +106,13 @@ def _model_config(file: ConfigFile, of_moe: Mapping[str, Any]) -> ModelConfig:
         num_key_value_heads=shared,
         head_dim=size,
         rms_norm_eps=float(file["rms_norm_eps"]),
-        rope=rope_of(file, turning),
-        windows=_windows(file, layers),
+        rope=rope_of(file, turning, partly=family == "glm4_moe"),
+        windows=_chunks(file, layers) if family == "llama4_text" else _windows(file, layers),
         moe=moe,
         moe_layers=moe.layers(layers),
-        intermediate_size=file["intermediate_size"],
+        intermediate_size=file["intermediate_size_mlp" if family == "llama4_text" else "intermediate_size"],
         latent=latent,
-        rope_interleave=latent is not None and file["rope_interleave"],
+        rope_interleave=family == "llama4_text" or latent is not None and file["rope_interleave"],
         tie_word_embeddings=file["tie_word_embeddings"],
         # DeepSeek's own code adds each layer's loss; transformers' counts all layers' tokens as one layer's.
         balance_over_layers="sum" if latent else "mean",
@@ -174,6 +174,14 @@ def _pieces(file: ConfigFile, family: str) -> dict[str, Any]:
         return {"qk_norm": "head", "qkv_bias": bias, "out_bias": bias}
     if family == "olmoe":
         return {"qk_norm": "all", "clip_qkv": file["clip_qkv"], "qkv_bias": bias, "out_bias": bias}
+    if family == "glm4_moe":
+        return {"qk_norm": "head" if file["use_qk_norm"] else None, "qkv_bias": bias}
+    if family == "llama4_text":
+        warms = Temperature(file["floor_scale"], float(file["attn_scale"]))
+        return {
+            "qk_norm": "turned" if file["use_qk_norm"] else None, "qkv_bias": bias, "out_bias": bias,
+            "rope_in_windows": True, "temperature": warms if file["attn_temperature_tuning"] else None,
+        }  # fmt: skip
     if family == "gpt_oss":
         return {"sinks": True, "qkv_bias": bias, "out_bias": bias}
     if bias:
@@ -190,6 +198,21 @@ def _windows(file: ConfigFile, layers: int) -> tuple[int | None, ...]:
     if window is None and "sliding_attention" in kinds:
         raise UnsupportedError("from_config: layer_types has sliding_attention, and there is no sliding_window")
     return tuple(window if kind == "sliding_attention" else None for kind in kinds)
+
+
+def _chunks(file: ConfigFile, layers: int) -> tuple[Window, ...]:
+    """Of each layer: those with positions attend in chunks, the others to all places."""
+    step, turn, kinds = file["no_rope_layer_interval"], file["no_rope_layers"], file["layer_types"]
+    turns = [bool(x) for x in turn] if turn else [(i + 1) % step != 0 for i in range(layers)]
+    if len(turns) < layers:
+        raise UnsupportedError(f"from_config: no_rope_layers of {len(turns)} layers, num_hidden_layers {layers}")
+    expected = ["chunked_attention" if x else "full_attention" for x in turns[:layers]]
+    if kinds is not None and list(kinds) != expected:
+        raise UnsupportedError(
+            "from_config: layer_types: expected chunked_attention in layers with positions (no_rope_layers,"
+            " no_rope_layer_interval), full_attention in the others"
+        )
+    return tuple(Chunk(file["attention_chunk_size"]) if x else None for x in turns[:layers])
 
 
 def _kinds(file: ConfigFile, layers: int, window: int | None) -> list[str]:
@@ -241,7 +264,9 @@ def published_config(config: Mapping[str, Any], dtype: str) -> dict[str, Any]:
 _CLASSES = {
     "deepseek_v2": "DeepseekV2ForCausalLM",
     "deepseek_v3": "DeepseekV3ForCausalLM",
+    "glm4_moe": "Glm4MoeForCausalLM",
     "gpt_oss": "GptOssForCausalLM",
+    "llama4_text": "Llama4ForCausalLM",
     "llama": "LlamaForCausalLM",
     "mistral": "MistralForCausalLM",
     "mixtral": "MixtralForCausalLM",

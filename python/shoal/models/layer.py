@@ -12,7 +12,7 @@ from shoal.frontend.core import ArrayLike
 from shoal.frontend.naming import named_scope
 from shoal.frontend.value import Value
 from shoal.models.attention import attention, norm
-from shoal.models.config import ModelConfig
+from shoal.models.config import ModelConfig, Window
 from shoal.models.documents import WHOLE, Documents
 from shoal.models.order import Order
 from shoal.moe.experts import feed_forward_of, plain_linear
@@ -49,10 +49,10 @@ def bias_of(params: Mapping[str, Any]) -> ArrayLike | None:
 
 
 def apply_layer(
-    x: Value, params: Mapping[str, Any], config: ModelConfig, layout: Layout, window: int | None,
+    x: Value, params: Mapping[str, Any], config: ModelConfig, layout: Layout, window: Window,
     order: Order = None, *, key: ArrayLike | None = None, documents: Documents = WHOLE,
 ) -> LayerOutput:  # fmt: skip
-    """x [B, S, M] to itself. window: to how many tokens attention looks back; order: of the places;
+    """x [B, S, M] to itself. window: of attention; order: of the places;
     key: as `moe` has it; documents: of tokens as places lie, of which experts get those that are real."""
     with named_scope("attention"):
         y = within(layout, norm(x, params["input_norm"], config))

@@ -58,7 +58,7 @@ def _projections(config: ModelConfig) -> dict[str, Any]:
         made |= {"bq": (heads, size), "bk": (shared, size), "bv": (shared, size)}
     if config.out_bias:
         made["bo"] = (model,)
-    if config.qk_norm is not None:
+    if config.qk_norm in ("head", "all"):
         of_all = config.qk_norm == "all"
         made |= {"q_norm": (heads * size if of_all else size,), "k_norm": (shared * size if of_all else size,)}
     if config.sinks:

@@ -51,6 +51,9 @@ _AROUND: dict[str, Fields] = {
     "deepseek-v3": {**_sizes(129280, 7168, 61, 128, 128, 163840), **_latent(1536, 1.0), "intermediate_size": 18432,
                     "aux_loss_alpha": 0.001, "num_nextn_predict_layers": 1,
                     "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}},
+    "glm-4.5": {**_sizes(151552, 5120, 92, 96, 8, 131072), "head_dim": 128, "attention_bias": True, "use_qk_norm": True,
+                "partial_rotary_factor": 0.5, "rms_norm_eps": 1e-5, "rope_theta": 1000000, "intermediate_size": 12288,
+                "num_nextn_predict_layers": 1},
     "gpt-oss-20b": {**_sizes(201088, 2880, 24, 64, 8, 131072), **_GPT_OSS},
     "gpt-oss-120b": {**_sizes(201088, 2880, 36, 64, 8, 131072), **_GPT_OSS},
 }  # fmt: skip

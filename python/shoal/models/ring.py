@@ -28,6 +28,7 @@ from shoal.frontend.manual import manual
 from shoal.frontend.reduction import max, sum
 from shoal.frontend.structure import broadcast_to, concatenate, iota
 from shoal.frontend.value import Value
+from shoal.models.config import Chunk
 from shoal.models.scores import HIDDEN, Rule, seen_by, within_segments
 from shoal.moe.layout import Layout
 
@@ -78,7 +79,10 @@ class _Ring:
     def hops_of(self, length: int) -> int:
         """How far back the window of a block's first place reaches, in blocks of `length`."""
         window = self.rule.window
-        return self.hops if window is None else min(self.hops, -(-(window - 1) // length))
+        if window is None:
+            return self.hops
+        reach = window.size if isinstance(window, Chunk) else window
+        return min(self.hops, -(-(reach - 1) // length))
 
     def add(self, state: Softmax, queries: Piece, seen: Piece) -> Softmax:
         """With what queries see of further keys and values."""

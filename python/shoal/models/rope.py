@@ -26,7 +26,8 @@ __all__ = ["Rope", "rope_of", "rotate", "turned_by"]
 
 
 class Rope(NamedTuple):
-    """frequencies: D / 2 angles a position; factor: of cos and sin; scale: of the softmax's scale, further.
+    """frequencies: an angle a position for each two elements that turn, the first of a head; factor: of cos and sin;
+    scale: of the softmax's scale, further.
 
     long: other frequencies, of sequences of more places than `original`.
     """
@@ -42,20 +43,19 @@ class Rope(NamedTuple):
         return self.frequencies if self.long is None or length <= self.original else self.long
 
 
-def rope_of(config: Mapping[str, Any], size: int) -> Rope:
-    """Of a Hugging Face `config.json`, for heads of which `size` elements turn.
+def rope_of(config: Mapping[str, Any], size: int, partly: bool = False) -> Rope:
+    """Of a Hugging Face `config.json`, for heads of which `size` elements turn; partly: or the first of these, as
+    `partial_rotary_factor` says.
 
-    UnsupportedError names a `rope_type` there is none of, heads that turn in part, or an unknown option; InputError an
-    option that is missing or that may not be so, or a list of factors of the wrong length.
+    UnsupportedError names a `rope_type` there is none of, heads of another family that turn in part, or an unknown
+    option; InputError an option that is missing or that may not be so, or a list of factors of the wrong length.
     """
     options = rope_options(config)
     kind, base = options.get("rope_type", "default"), options["rope_theta"]
+    size = _turning(size, options.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0)), partly)
     plain = 1.0 / base ** (np.arange(0, size, 2, dtype=np.float64) / size)
     if kind not in _KINDS:
         raise UnsupportedError(f'rope_type "{kind}" is not one of {sorted(_KINDS)}')
-    part = options.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
-    if part != 1:
-        raise UnsupportedError(f"partial_rotary_factor {part}: heads of which a part turns")
     name = "original_max_position_embeddings"
     longest = config.get("max_position_embeddings")
     original = options.get(name) or config.get(name) or longest
@@ -65,6 +65,18 @@ def rope_of(config: Mapping[str, Any], size: int) -> Rope:
         return _KINDS[kind](plain, {**options, **given, "base": base})
     except KeyError as missing:
         raise InputError(f"rope_parameters: {missing.args[0]} of {kind} is missing") from None
+
+
+def _turning(size: int, part: float, partly: bool) -> int:
+    """How many of a head's elements turn."""
+    if part != 1 and not partly:
+        raise UnsupportedError(f"partial_rotary_factor {part}: heads of which a part turns")
+    turning = int(size * part)
+    if part > 1 or turning < 2 or turning % 2:
+        raise UnsupportedError(
+            f"partial_rotary_factor {part}: {turning} of a head's {size} elements turn; expected an even number of them"
+        )
+    return turning
 
 
 def _made(frequencies: np.ndarray, factor: float = 1.0, scale: float = 1.0) -> Rope:
@@ -82,10 +94,10 @@ def _linear(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
 def _llama3(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
     """Long waves are stretched, short ones are not, those between in part (Llama 3, arXiv 2407.21783)."""
     low, high = options["low_freq_factor"], options["high_freq_factor"]
-    if low >= high:
-        raise InputError(f"rope_parameters: low_freq_factor {low}: expected less than high_freq_factor {high}")
+    if low > high:
+        raise InputError(f"rope_parameters: low_freq_factor {low}: expected at most high_freq_factor {high}")
     turns = options["original_max_position_embeddings"] * plain / (2 * math.pi)
-    kept = np.clip((turns - low) / (high - low), 0, 1)
+    kept = np.clip((turns - low) / (high - low), 0, 1) if low < high else turns >= low
     return _made(plain * (kept + (1 - kept) / options["factor"]))
 
 
@@ -185,10 +197,13 @@ def rotate(
 ) -> Value:
     """x [B, S, N, D] turned by the positions [S], by default 0 ... S - 1, or by those of a value [B, S].
 
-    Elements i and i + D / 2 are a pair; interleaved: 2 i and 2 i + 1, of which the first ones come
+    Of the R that turn, elements i and i + R / 2 are a pair; interleaved: 2 i and 2 i + 1, of which the first ones come
     first in the result, where scores are the same. Angles are float64, cos and sin float32.
     """
     *outer, heads, size = x.shape
+    turning = 2 * len(rope.frequencies)
+    if turning < size:
+        return concatenate([rotate(x[..., :turning], rope, interleaved, positions), x[..., turning:]], -1)
     cos, sin = _turns(rope, outer[-1], positions)
     if interleaved:
         pairs = x.reshape(*outer, heads, size // 2, 2)

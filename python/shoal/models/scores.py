@@ -18,6 +18,7 @@ from shoal.frontend.elementwise import logical_and, where
 from shoal.frontend.nn import softmax
 from shoal.frontend.structure import broadcast_to, concatenate, iota
 from shoal.frontend.value import Value
+from shoal.models.config import Chunk, Window
 from shoal.models.documents import is_of_one
 from shoal.models.order import Order
 
@@ -30,14 +31,14 @@ HIDDEN = -1e30
 class Rule(NamedTuple):
     """What attention of a layer is, beside q, k and v.
 
-    window: a place looks at so many up to its own. sinks [N]: a further score of each head, which
-    takes its part of the softmax and gives nothing (arXiv 2309.17453; gpt-oss). order: of the
+    window: a place looks at so many up to its own, or at those of its own chunk. sinks [N]: a further score of each
+    head, which takes its part of the softmax and gives nothing (arXiv 2309.17453; gpt-oss). order: of the
     places (`shoal.models.order`). segments [B, S]: a place looks at those of its own segment alone; integers, as
     places lie.
     """
 
     scale: float
-    window: int | None = None
+    window: Window = None
     sinks: Any = None
     order: Order = None
     segments: Value | None = None
@@ -62,9 +63,11 @@ def grouped(q: Value, shared: int) -> Value:
     return q.reshape(batch, length, shared, heads // shared, size)
 
 
-def seen_by(row: Value, column: Value, window: int | None) -> Value:
+def seen_by(row: Value, column: Value, window: Window) -> Value:
     """Whether places of these positions look at those: booleans of the positions' shape."""
     seen = column <= row
+    if isinstance(window, Chunk):
+        return logical_and(seen, row // window.size == column // window.size)
     return seen if window is None else logical_and(seen, row - column < window)
 
 

@@ -25,7 +25,7 @@ from shoal.frontend.random import fold_in
 from shoal.frontend.reduction import max, mean, sum
 from shoal.frontend.structure import iota, stack, swapaxes
 from shoal.frontend.value import Value
-from shoal.models.config import ModelConfig
+from shoal.models.config import ModelConfig, Window, described
 from shoal.models.documents import WHOLE, Documents
 from shoal.models.layer import LayerOutput, apply_layer
 from shoal.models.order import Order
@@ -96,8 +96,8 @@ def stages_of(config: ModelConfig, layout: Layout) -> Stages | None:
     return stages
 
 
-def _described(has_experts: bool, window: int | None) -> str:
-    return f"{'experts' if has_experts else 'dense'}, {'no window' if window is None else f'window {window}'}"
+def _described(has_experts: bool, window: Window) -> str:
+    return f"{'experts' if has_experts else 'dense'}, {described(window)}"
 
 
 def to_stages(tree: Mapping[str, Any], stages: Stages | None) -> dict[str, Any]:

@@ -201,13 +201,14 @@ def entries(config: ModelConfig, present: Collection[str] = ()) -> Iterator[Entr
         yield _same(("head",), "lm_head.weight")
     for number, has_experts in enumerate(config.moe_layers):
         path, name = ("layers", number), f"model.layers.{number}"
+        network = f"{name}.feed_forward" if config.family == "llama4_text" else f"{name}.mlp"
         yield _same((*path, "input_norm"), f"{name}.input_layernorm.weight")
         yield _same((*path, "post_norm"), f"{name}.post_attention_layernorm.weight")
         yield from _attention((*path, "attention"), f"{name}.self_attn", config)
         if has_experts:
-            yield from _EXPERTS.get(config.family, _experts)((*path, "moe"), f"{name}.mlp", config, present)
+            yield from _EXPERTS.get(config.family, _experts)((*path, "moe"), network, config, present)
         else:
-            yield from _dense((*path, "dense"), f"{name}.mlp")
+            yield from _dense((*path, "dense"), network)
 
 
 def _dense(path: Path, name: str) -> Iterator[Entry]:
@@ -227,7 +228,7 @@ def _attention(path: Path, name: str, config: ModelConfig) -> Iterator[Entry]:
     yield _of_heads((*path, "wo"), f"{name}.o_proj.weight", size)
     if config.out_bias:
         yield _same((*path, "bo"), f"{name}.o_proj.bias")
-    if config.qk_norm is not None:
+    if config.qk_norm in ("head", "all"):
         yield from (_same((*path, f"{part}_norm"), f"{name}.{part}_norm.weight") for part in "qk")
     if config.sinks:
         yield _same((*path, "sinks"), f"{name}.sinks")
@@ -249,11 +250,11 @@ def _latent(path: Path, name: str, config: ModelConfig) -> Iterator[Entry]:
 
 
 def _experts(path: Path, name: str, config: ModelConfig, present: Collection[str]) -> Iterator[Entry]:
-    """Qwen's, OLMoE's and DeepSeek's."""
+    """Qwen's, OLMoE's, DeepSeek's and GLM's."""
     yield _turned((*path, "router"), f"{name}.gate.weight")
     yield from _matrices(path, name, ("gate_proj", "up_proj", "down_proj"), config, present)
     if config.moe.moe_shared_expert_intermediate_size is not None:
-        plural = "s" if config.family.startswith("deepseek") else ""
+        plural = "s" if config.family.startswith(("deepseek", "glm")) else ""
         yield from _dense((*path, "shared"), f"{name}.shared_expert{plural}")
     if config.moe.moe_shared_expert_gate:
         yield _turned((*path, "shared_gate"), f"{name}.shared_expert_gate.weight")
@@ -294,4 +295,19 @@ def _gpt_oss(path: Path, name: str, config: ModelConfig, present: Collection[str
     yield _same((*path, "bo"), f"{name}.experts.down_proj_bias")
 
 
-_EXPERTS: dict[str, Callable[..., Iterator[Entry]]] = {"mixtral": _mixtral, "gpt_oss": _gpt_oss}
+def _llama4(path: Path, name: str, config: ModelConfig, present: Collection[str]) -> Iterator[Entry]:
+    """Gate and up are side by side; matrices are [E, in, out], in one tensor always."""
+    yield _turned((*path, "router"), f"{name}.router.weight")
+    yield Entry(
+        ((*path, "wg"), (*path, "wi")),
+        (f"{name}.experts.gate_up_proj",),
+        lambda found: np.split(found[0], 2, axis=2),
+        lambda leaves: [np.concatenate(leaves, 2)],
+    )
+    yield _same((*path, "wo"), f"{name}.experts.down_proj")
+    yield from _dense((*path, "shared"), f"{name}.shared_expert")
+
+
+_EXPERTS: dict[str, Callable[..., Iterator[Entry]]] = {
+    "mixtral": _mixtral, "gpt_oss": _gpt_oss, "llama4_text": _llama4,
+}  # fmt: skip

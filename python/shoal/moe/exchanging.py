@@ -16,18 +16,15 @@ would send what is not there: rows go to all t, and the terms that these make ar
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from shoal.errors import CompileWarning
-from shoal.frames import user_stacklevel
 from shoal.frontend.annotations import P, constrain
 from shoal.frontend.checks import check
 from shoal.frontend.collectives import all_gather, axis_index, ragged_all_to_all
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import ragged_einsum
-from shoal.frontend.core import ArrayLike
+from shoal.frontend.core import ArrayLike, advise
 from shoal.frontend.creation import ones, zeros
 from shoal.frontend.elementwise import minimum, where
 from shoal.frontend.manual import manual
@@ -160,12 +157,10 @@ def _warn_of_room(places: Places, config: MoeConfig, tokens: Value) -> None:
     size = tokens.dtype.itemsize * (2 * tokens.shape[2] + units)
     if places.factor is not None or places.room <= mean or places.room * size < _LARGE:
         return
-    warnings.warn(
+    advise(
         f"moe: moe_expert_rank_capacity_factor=None: each layer's buffers are for the {places.room} rows that a device gets"
         f" at most, {places.room * size / 2**30:.1f} GiB; {mean} rows come on average, {mean * size / 2**30:.1f} GiB. Give"
-        " a factor, as 1.5, to have that many times the average and drop what does not fit",
-        CompileWarning,
-        stacklevel=user_stacklevel(),
+        " a factor, as 1.5, to have that many times the average and drop what does not fit"
     )
 
 

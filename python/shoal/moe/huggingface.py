@@ -104,8 +104,21 @@ def _deepseek_v2(file: ConfigFile) -> Fields:
 
 
 def _deepseek_v3(file: ConfigFile) -> Fields:
+    return {**_deepseek(file), **_sigmoid(file)}
+
+
+def _glm4_moe(file: ConfigFile) -> Fields:
     return {
-        **_deepseek(file),
+        **_sigmoid(file),
+        "moe_ffn_hidden_size": file["moe_intermediate_size"],
+        "moe_router_topk_scaling_factor": file["routed_scaling_factor"],
+        "moe_shared_expert_intermediate_size": file["n_shared_experts"] * file["moe_intermediate_size"] or None,
+    }
+
+
+def _sigmoid(file: ConfigFile) -> Fields:
+    """DeepSeek-V3's router: sigmoids, chosen by with a bias of each expert."""
+    return {
         **_groups(file, 2),
         "moe_router_score_function": "sigmoid",
         "moe_router_pre_softmax": False,
@@ -136,6 +149,29 @@ def _gpt_oss(file: ConfigFile) -> Fields:
     }
 
 
+def _llama4(file: ConfigFile) -> Fields:
+    """Scores go into the experts; each layer of these has a shared one."""
+    return {
+        "moe_ffn_hidden_size": file["intermediate_size"],
+        "moe_router_score_function": "sigmoid",
+        "moe_router_pre_softmax": False,
+        "norm_topk_prob": False,
+        "is_postscore": False,
+        "moe_shared_expert_intermediate_size": file["intermediate_size"],
+        **({"moe_layer_freq": _named_layers(file)} if file.says("num_hidden_layers") else {}),
+    }
+
+
+def _named_layers(file: ConfigFile) -> tuple[int, ...]:
+    count, step, named = file["num_hidden_layers"], file["interleave_moe_layer_step"], file["moe_layers"]
+    if named is None:
+        named = range(step - 1, count, step)
+    beyond = [number for number in named if number >= count]
+    if beyond:
+        raise InputError(f"from_hf: moe_layers {beyond}: there are layers 0 to {count - 1}")
+    return tuple(int(i in named) for i in range(count))
+
+
 _FAMILIES: dict[str, Callable[[ConfigFile], Fields]] = {
     "mixtral": _mixtral,
     "qwen2_moe": _qwen2,
@@ -143,7 +179,9 @@ _FAMILIES: dict[str, Callable[[ConfigFile], Fields]] = {
     "olmoe": _olmoe,
     "deepseek_v2": _deepseek_v2,
     "deepseek_v3": _deepseek_v3,
+    "glm4_moe": _glm4_moe,
     "gpt_oss": _gpt_oss,
+    "llama4_text": _llama4,
     "llama": _dense,
     "mistral": _dense,
     "qwen2": _dense,

@@ -121,6 +121,12 @@ MODELS: dict[str, Fields] = {
         "norm_topk_prob": True, "routed_scaling_factor": 2.5, "hidden_act": "silu",
         "first_k_dense_replace": 3, "num_hidden_layers": 61,
     },
+    "glm-4.5": {
+        "model_type": "glm4_moe", "n_routed_experts": 160, "num_experts_per_tok": 8,
+        "moe_intermediate_size": 1536, "n_shared_experts": 1, "n_group": 1, "topk_group": 1,
+        "norm_topk_prob": True, "routed_scaling_factor": 2.5, "hidden_act": "silu",
+        "first_k_dense_replace": 3, "num_hidden_layers": 92,
+    },
     "gpt-oss-20b": {
         "model_type": "gpt_oss", "num_local_experts": 32, "num_experts_per_tok": 4,
         "intermediate_size": 2880, "hidden_act": "silu", "swiglu_limit": 7.0,

@@ -26,6 +26,7 @@ __all__ = ["ALIASES", "ROPE", "SCHEMAS", "SIZES", "ConfigFile", "Field", "checke
 _LAYERS = 10_000  # more than any model has; a number by mistake ends at once
 LAYERS = integer(1, _LAYERS)
 NUMBERS, SIZES, TEXTS, POSITIVES = map(list_of, (COUNT, SIZE, TEXT, POSITIVE))
+COUNT_OR_FLAG = Law(f"true, false or {COUNT.what}", lambda x: FLAG.holds(x) or COUNT.holds(x))
 
 NEEDED = object()
 
@@ -191,6 +192,22 @@ SCHEMAS: dict[str, dict[str, Field]] = {
         "first_k_dense_replace": Field(COUNT, 3),
         "n_shared_experts": Field(COUNT, 1, null=True),
     },
+    "glm4_moe": {
+        **_COMMON,
+        "rms_norm_eps": Field(POSITIVE, 1e-5),
+        "partial_rotary_factor": Field(POSITIVE, 0.5),
+        "use_qk_norm": Field(FLAG, False),
+        "first_k_dense_replace": Field(COUNT, 1),
+        "moe_intermediate_size": Field(SIZE),
+        "n_shared_experts": Field(COUNT, 1),
+        "n_group": Field(SIZE, 1),
+        "topk_group": Field(SIZE, 1),
+        "norm_topk_prob": Field(FLAG, True),
+        "routed_scaling_factor": Field(POSITIVE, 1.0),
+        "topk_method": _only(TEXT, "noaux_tc"),
+        "scoring_func": _only(TEXT, "sigmoid"),
+        "num_nextn_predict_layers": Field(COUNT, 0),
+    },
     "gpt_oss": {
         **_COMMON, **_LOSS,
         "sliding_window": Field(SIZE, 128, null=True),
@@ -201,6 +218,27 @@ SCHEMAS: dict[str, dict[str, Field]] = {
         "swiglu_limit": Field(POSITIVE, 7.0),
         "swiglu_alpha": Field(NUMBER, 1.702),
         "initial_context_length": Field(SIZE, None, idle="rope_scaling has original_max_position_embeddings"),
+    },
+    "llama4_text": {
+        **_COMMON, **_LOSS,
+        "intermediate_size_mlp": Field(SIZE),
+        "num_key_value_heads": Field(SIZE, None, null=True),
+        "num_experts_per_tok": Field(SIZE, 1),
+        "head_dim": Field(SIZE, 128),
+        "rms_norm_eps": Field(POSITIVE, 1e-5),
+        "rope_theta": Field(BASE, 500000.0),
+        "moe_layers": Field(NUMBERS, None),
+        "interleave_moe_layer_step": Field(SIZE, 1),
+        "use_qk_norm": Field(FLAG, True),
+        "no_rope_layers": Field(NUMBERS, None),
+        "no_rope_layer_interval": Field(SIZE, 4),
+        "attention_chunk_size": Field(SIZE, 8192),
+        "attn_temperature_tuning": Field(COUNT_OR_FLAG, True),
+        "floor_scale": Field(SIZE, 8192),
+        "attn_scale": Field(NUMBER, 0.1),
+        "router_jitter_noise": Field(PART, 0.0, idle="transformers draws none in this family"),
+        "cache_implementation": Field(TEXT, None, idle=_GENERATION),
+        "for_llm_compressor": Field(FLAG, False, idle=_HOW),
     },
     "llama": {
         **_DENSE,
@@ -291,6 +329,8 @@ def checked(config: Mapping[str, Any]) -> ConfigFile:
     if not isinstance(config, Mapping):
         raise InputError(f"from_hf: {shown(config)}: expected an object with the fields of a config.json")
     family = config.get("model_type")
+    if family == "llama4":
+        raise UnsupportedError('from_hf: model_type "llama4" is of images, too: give its text_config, of llama4_text')
     if not isinstance(family, str) or family not in SCHEMAS:
         raise UnsupportedError(f'from_hf: model_type "{family}" is not one of {sorted(SCHEMAS)}')
     schema, given, names = SCHEMAS[family], {}, {}

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from shoal.models import parameters
-from shoal.models.config import ModelConfig
+from shoal.models.config import Chunk, ModelConfig, Window
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind
 
@@ -38,13 +38,16 @@ def active_weights(config: ModelConfig) -> int:
     return total
 
 
-def _scores_of_token(config: ModelConfig, window: int | None, sequence: int) -> float:
+def _scores_of_token(config: ModelConfig, window: Window, sequence: int) -> float:
     """Multiply-adds of scores and weighted sums, of the places that a token sees in the mean."""
     if config.latent is None:
         size = 2 * config.head_dim
     else:
         size = config.latent.nope + config.latent.rope + config.latent.value
-    seen = sequence / 2 if window is None or window >= sequence else window - window * window / (2 * sequence)
+    if isinstance(window, Chunk):
+        seen = min(window.size, sequence) / 2
+    else:
+        seen = sequence / 2 if window is None or window >= sequence else window - window * window / (2 * sequence)
     return config.num_attention_heads * size * seen
 
 

@@ -26,7 +26,7 @@ from shoal.frontend.tracing import Program, TensorSpec, trace_program
 from shoal.frontend.value import Value
 from shoal.models import parameters
 from shoal.models.attention import norm
-from shoal.models.config import ModelConfig
+from shoal.models.config import ModelConfig, Window, described
 from shoal.models.layer import apply_layer, between
 from shoal.models.rope import turned_by
 from shoal.moe.labels import cross_entropy_sum
@@ -50,12 +50,12 @@ class Kind:
     first: int
     count: int
     has_experts: bool
-    window: int | None
+    window: Window
 
     @property
     def name(self) -> str:
         """For people."""
-        return ("experts" if self.has_experts else "dense") + (f", window {self.window}" if self.window else "")
+        return ("experts" if self.has_experts else "dense") + (f", {described(self.window)}" if self.window else "")
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def layer_program(setting: Setting, kind: Kind, count: int = 1) -> Program:
 
 
 def _turned(config: ModelConfig) -> int:
-    return config.latent.rope if config.latent is not None else config.head_dim
+    return 2 * len(config.rope.frequencies)
 
 
 def _measured(grads: Tree, left: Tree) -> list[Value]:

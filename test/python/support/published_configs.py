@@ -37,6 +37,19 @@ GPT_OSS = {
     "rope_theta": 150000, "router_aux_loss_coef": 0.9, "sliding_window": 128, "swiglu_limit": 7.0, "vocab_size": 201088,
 }  # fmt: skip
 
+# The text_config of theirs.
+LLAMA4 = {
+    **SHARED, "model_type": "llama4_text", "attention_bias": False, "attention_chunk_size": 8192, "attn_scale": 0.1,
+    "attn_temperature_tuning": 4, "bos_token_id": 200000, "eos_token_id": [200001, 200007, 200008], "pad_token_id": 200018,
+    "cache_implementation": "hybrid", "floor_scale": 8192, "for_llm_compressor": False, "head_dim": 128, "hidden_size": 5120,
+    "intermediate_size": 8192, "intermediate_size_mlp": 16384, "moe_layers": None, "no_rope_layers": [],
+    "num_attention_heads": 40, "num_experts_per_tok": 1, "num_key_value_heads": 8, "output_router_logits": False,
+    "rms_norm_eps": 1e-05, "rope_theta": 500000.0, "router_aux_loss_coef": 0.001, "router_jitter_noise": 0.0,
+    "rope_scaling": {"factor": 16.0, "high_freq_factor": 1.0, "low_freq_factor": 1.0,
+                     "original_max_position_embeddings": 8192, "rope_type": "llama3"},
+    "vocab_size": 202048,
+}  # fmt: skip
+
 PUBLISHED = {
     "Mixtral-8x7B": ({
         **MIXTRAL, "hidden_size": 4096, "intermediate_size": 14336, "max_position_embeddings": 32768,
@@ -108,6 +121,24 @@ PUBLISHED = {
         "quantization_config": {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8",
                                 "weight_block_size": [128, 128]},
     }, 671.0),
+    "GLM-4.5": ({
+        **SHARED, "architectures": ["Glm4MoeForCausalLM"], "model_type": "glm4_moe", "attention_bias": True,
+        "eos_token_id": [151329, 151336, 151338], "pad_token_id": 151329, "first_k_dense_replace": 3, "head_dim": 128,
+        "hidden_size": 5120, "intermediate_size": 12288, "max_position_embeddings": 131072, "moe_intermediate_size": 1536,
+        "n_group": 1, "n_routed_experts": 160, "n_shared_experts": 1, "norm_topk_prob": True, "num_attention_heads": 96,
+        "num_experts_per_tok": 8, "num_hidden_layers": 92, "num_key_value_heads": 8, "num_nextn_predict_layers": 1,
+        "partial_rotary_factor": 0.5, "rms_norm_eps": 1e-05, "rope_scaling": None, "rope_theta": 1000000,
+        "routed_scaling_factor": 2.5, "topk_group": 1, "use_qk_norm": True, "vocab_size": 151552,
+    }, 352.8),
+    "GLM-4.5-Air": ({
+        **SHARED, "architectures": ["Glm4MoeForCausalLM"], "model_type": "glm4_moe", "attention_bias": True,
+        "eos_token_id": [151329, 151336, 151338], "pad_token_id": 151329, "first_k_dense_replace": 1, "head_dim": 128,
+        "hidden_size": 4096, "intermediate_size": 10944, "max_position_embeddings": 131072, "moe_intermediate_size": 1408,
+        "n_group": 1, "n_routed_experts": 128, "n_shared_experts": 1, "norm_topk_prob": True, "num_attention_heads": 96,
+        "num_experts_per_tok": 8, "num_hidden_layers": 46, "num_key_value_heads": 8, "num_nextn_predict_layers": 1,
+        "partial_rotary_factor": 0.5, "rms_norm_eps": 1e-05, "rope_scaling": None, "rope_theta": 1000000,
+        "routed_scaling_factor": 1.0, "topk_group": 1, "use_qk_norm": False, "vocab_size": 151552,
+    }, 106.9),
     "gpt-oss-20b": ({
         **GPT_OSS, "num_hidden_layers": 24, "num_local_experts": 32,
         "layer_types": ["sliding_attention", "full_attention"] * 12,
@@ -116,6 +147,14 @@ PUBLISHED = {
         **GPT_OSS, "num_hidden_layers": 36, "num_local_experts": 128,
         "layer_types": ["sliding_attention", "full_attention"] * 18,
     }, 116.8),
+    "Llama-4-Scout-17B-16E": ({
+        **LLAMA4, "interleave_moe_layer_step": 1, "num_hidden_layers": 48, "num_local_experts": 16, "use_qk_norm": True,
+        "max_position_embeddings": 10485760,
+    }, 107.8),
+    "Llama-4-Maverick-17B-128E": ({
+        **LLAMA4, "interleave_moe_layer_step": 2, "num_hidden_layers": 48, "num_local_experts": 128, "use_qk_norm": False,
+        "max_position_embeddings": 1048576,
+    }, 400.7),
     "Llama-3.1-8B": ({
         **SHARED, "architectures": ["LlamaForCausalLM"], "model_type": "llama", "attention_bias": False,
         "bos_token_id": 128000, "eos_token_id": 128001, "hidden_size": 4096, "intermediate_size": 14336,
