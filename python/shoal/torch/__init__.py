@@ -11,12 +11,14 @@ In layers, each of which imports those above it:
 
     graph, refusals, types                  a program of torch as data
     traces, trees, names                    places, nesting, what values are called
+    gradients, functions                    backwards that Functions have of their own
     pt2, fx, capture                        graphs of files and of exported programs, and what is exported
     registry, settings, op, ops, importer,  from a graph to a program, op by op
     programs, experts
     tensors, shardings, specs, plans,       arrays, and where they lie
     activations, annotations
     sources, calls, importing               what is imported, and how its calls nest
+    derivatives                             programs of gradients
     compiler, jit, optimizers, train        what runs
 
 To import the package imports no torch: .pt2 files need none.

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from shoal.errors import TraceError
+from shoal.errors import TraceError, UnsupportedError
+from shoal.torch.functions import Refused, recorded
 
 # Ops that stay whole, one for each thing that was written. Torch would decompose an einsum or a product
 # of four dimensions into reshapes around one of three, in which shardings of batches are lost, and drop
@@ -41,14 +42,18 @@ def export(
 
     module: or a function of tensors. args, kwargs: with the shapes and types of its calls. To keep it:
     torch.export.save(shoal.torch.export(module, args), "model.pt2").
-    TraceError where torch.export ends with one of its errors, which is its cause, with what to write instead.
+    TraceError where torch.export ends with one of its errors, which is its cause, with what to write instead; UnsupportedError of
+    hooks of gradients.
     """
     given = module if isinstance(module, torch.nn.Module) else _Called(module)
     try:
-        program = torch.export.export(given, tuple(args), dict(kwargs or {}))
+        with recorded():
+            program = torch.export.export(given, tuple(args), dict(kwargs or {}))
         # Inlining drops what a region without gradients stops: it is said by an op before.
         _stop_gradients(program.graph_module)
         return program.run_decompositions(_table())
+    except Refused as error:
+        raise UnsupportedError(str(error)) from None
     except (RuntimeError, AssertionError, ValueError, TypeError, torch._dynamo.exc.TorchDynamoException) as error:
         raise TraceError(f"export: torch.export does not take the module: {_advice(str(error))}{error}") from error
 

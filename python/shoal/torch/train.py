@@ -142,7 +142,7 @@ def train_step(
     written = [output.name for output in graph.outputs if output.kind == "input"]
     if written:
         raise UnsupportedError(f'loss: it writes over "{written[0]}" of its batch, which is not supported; clone it before')
-    moved, settings = _optimizer_of(optimizer, module, graph), Settings(layout, capacity_factor)
+    moved, settings = _optimizer_of(optimizer, module, graph), Settings(layout, capacity_factor, is_differentiated=True)
     first, mesh = _first_state(state_of(graph), moved), settings.mesh(mesh)
     hooks = Activations(graph, activations) if activations else None
     run = calls.jit(

@@ -11,6 +11,7 @@ from shoal.torch.ops import (
     creation,
     elementwise,
     experts,
+    functions,
     indexing,
     losses,
     norms,
