@@ -19,7 +19,8 @@ In layers, each of which imports those above it:
     activations, annotations
     sources, calls, importing               what is imported, and how its calls nest
     derivatives                             programs of gradients
-    compiler, jit, optimizers, train        what runs
+    compiler, jit, generation,              what runs
+    optimizers, train
 
 To import the package imports no torch: .pt2 files need none.
 """
@@ -41,17 +42,18 @@ if TYPE_CHECKING:
     from shoal.torch.capture import export
     from shoal.torch.experts import register_experts
     from shoal.torch.fx import from_fx
+    from shoal.torch.generation import generator
     from shoal.torch.train import train_step
 
 __all__ = [
     "Compiled", "Graph", "annotate", "compile", "dtensor_plan", "ep_plan", "export", "from_fx", "from_pt2",
-    "import_program", "jit", "mesh_of", "register_experts", "supported_ops", "to_numpy", "to_torch", "tp_plan",
+    "generator", "import_program", "jit", "mesh_of", "register_experts", "supported_ops", "to_numpy", "to_torch", "tp_plan",
     "train_step",
 ]  # fmt: skip
 
 
 # What needs torch is imported with its first use.
-_WITH_TORCH = ("annotate", "export", "from_fx", "register_experts", "train_step")
+_WITH_TORCH = ("annotate", "export", "from_fx", "generator", "register_experts", "train_step")
 
 
 def __getattr__(name: str) -> Any:
@@ -61,6 +63,7 @@ def __getattr__(name: str) -> Any:
     from shoal.torch.capture import export
     from shoal.torch.experts import register_experts
     from shoal.torch.fx import from_fx
+    from shoal.torch.generation import generator
     from shoal.torch.train import train_step
 
-    return next(made for made in (annotate, export, from_fx, register_experts, train_step) if made.__name__ == name)
+    return next(made for made in (annotate, export, from_fx, generator, register_experts, train_step) if made.__name__ == name)

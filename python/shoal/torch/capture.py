@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from shoal.errors import TraceError, UnsupportedError
+from shoal.errors import ShoalError, TraceError, UnsupportedError
 from shoal.torch.functions import Refused, recorded
 
 # Ops that stay whole, one for each thing that was written. Torch would decompose an einsum or a product
@@ -46,16 +47,30 @@ def export(
     hooks of gradients.
     """
     given = module if isinstance(module, torch.nn.Module) else _Called(module)
-    try:
+    with advised():
         with recorded():
             program = torch.export.export(given, tuple(args), dict(kwargs or {}))
-        # Inlining drops what a region without gradients stops: it is said by an op before.
-        _stop_gradients(program.graph_module)
-        return program.run_decompositions(_table())
+        return decomposed(program)
+
+
+@contextlib.contextmanager
+def advised() -> Iterator[None]:
+    """Errors of torch.export within it say what to write instead."""
+    try:
+        yield
     except Refused as error:
         raise UnsupportedError(str(error)) from None
+    except ShoalError:
+        raise
     except (RuntimeError, AssertionError, ValueError, TypeError, torch._dynamo.exc.TorchDynamoException) as error:
         raise TraceError(f"export: torch.export does not take the module: {_advice(str(error))}{error}") from error
+
+
+def decomposed(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """What torch.export.export gives, in the form of `export`: results are new tensors, composites stay whole."""
+    # Inlining drops what a region without gradients stops: it is said by an op before.
+    _stop_gradients(program.graph_module)
+    return program.run_decompositions(_table())
 
 
 class _Called(torch.nn.Module):
