@@ -13,8 +13,8 @@ In layers, each of which imports those above it:
     traces, trees, names                    places, nesting, what values are called
     gradients, functions                    backwards that Functions have of their own
     pt2, fx, capture                        graphs of files and of exported programs, and what is exported
-    registry, settings, op, ops, importer,  from a graph to a program, op by op
-    programs, experts
+    registry, settings, op, lifting, ops,   from a graph to a program, op by op
+    importer, programs, experts
     tensors, shardings, specs, plans,       arrays, and where they lie
     activations, annotations
     sources, calls, importing               what is imported, and how its calls nest

@@ -126,6 +126,8 @@ class _Reader:
             return self._reference(value, module)
         if isinstance(value, (tuple, list)):
             return [self._argument(entry, module) for entry in value]
+        if isinstance(value, dict):
+            return {str(key): self._argument(entry, module) for key, entry in value.items()}
         if isinstance(value, _SYMBOLS):
             raise Unsupported("a size that is not a number; export without dynamic_shapes")
         if isinstance(value, torch.dtype):

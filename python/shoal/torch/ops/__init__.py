@@ -11,6 +11,7 @@ from shoal.torch.ops import (
     creation,
     elementwise,
     experts,
+    flex_attention,
     functions,
     indexing,
     losses,
