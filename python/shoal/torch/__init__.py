@@ -21,6 +21,7 @@ In layers, each of which imports those above it:
     derivatives                             programs of gradients
     compiler, jit, generation,              what runs
     optimizers, train
+    peers, checking                         steps of others, and ours beside them
 
 To import the package imports no torch: .pt2 files need none.
 """
@@ -40,20 +41,21 @@ from shoal.torch.tensors import to_numpy, to_torch
 if TYPE_CHECKING:
     from shoal.torch.annotations import annotate
     from shoal.torch.capture import export
+    from shoal.torch.checking import check
     from shoal.torch.experts import register_experts
     from shoal.torch.fx import from_fx
     from shoal.torch.generation import generator
     from shoal.torch.train import train_step
 
 __all__ = [
-    "Compiled", "Graph", "annotate", "compile", "dtensor_plan", "ep_plan", "export", "from_fx", "from_pt2",
+    "Compiled", "Graph", "annotate", "check", "compile", "dtensor_plan", "ep_plan", "export", "from_fx", "from_pt2",
     "generator", "import_program", "jit", "mesh_of", "register_experts", "supported_ops", "to_numpy", "to_torch", "tp_plan",
     "train_step",
 ]  # fmt: skip
 
 
 # What needs torch is imported with its first use.
-_WITH_TORCH = ("annotate", "export", "from_fx", "generator", "register_experts", "train_step")
+_WITH_TORCH = ("annotate", "check", "export", "from_fx", "generator", "register_experts", "train_step")
 
 
 def __getattr__(name: str) -> Any:
@@ -61,9 +63,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from shoal.torch.annotations import annotate
     from shoal.torch.capture import export
+    from shoal.torch.checking import check
     from shoal.torch.experts import register_experts
     from shoal.torch.fx import from_fx
     from shoal.torch.generation import generator
     from shoal.torch.train import train_step
 
-    return next(made for made in (annotate, export, from_fx, generator, register_experts, train_step) if made.__name__ == name)
+    return next(made for made in (annotate, check, export, from_fx, generator, register_experts, train_step) if made.__name__ == name)

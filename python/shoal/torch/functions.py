@@ -15,6 +15,7 @@ from typing import Any
 from unittest import mock
 
 import torch
+from torch.nn.attention import flex_attention
 
 from shoal.torch.graph import Place
 from shoal.torch.refusals import refused_at
@@ -44,8 +45,14 @@ _cotangent.register_fake(lambda result: torch.empty_like(result))
 _own_gradient.register_fake(lambda results, *others: list(map(torch.empty_like, results)))
 _no_gradient.register_fake(lambda results, *others: list(map(torch.empty_like, results)))
 
-# Functions whose backward is the derivative of their forward, by the modules of torch's that have them.
-_DERIVED = ("torch._library.autograd", "torch.utils.checkpoint", "torch._higher_order_ops", "torch._export")
+# The module of the Function that dynamo calls for one of the program's in a branch.
+_OF_BRANCHES = "torch._functorch.autograd_function"
+
+
+def _is_derived(kind: type) -> bool:
+    """Whether a Function is one of torch's own, whose backward is the derivative of its forward."""
+    module = kind.__module__
+    return module == "torch.utils.checkpoint" or (module.startswith("torch._") and module != _OF_BRANCHES)
 
 
 @contextlib.contextmanager
@@ -58,7 +65,7 @@ def recorded() -> Iterator[None]:
     hook = torch.Tensor.register_hook
 
     def applied(kind: type, *args: Any, **kwargs: Any) -> Any:
-        if kind.__module__.startswith(_DERIVED):
+        if _is_derived(kind):
             return apply.__get__(None, kind)(*args, **kwargs)
         return _applied(kind, args, kwargs)
 
@@ -67,9 +74,13 @@ def recorded() -> Iterator[None]:
             raise _refused("torch.Tensor.register_hook", "a hook of gradients; write a torch.autograd.Function")
         return hook(tensor, function)
 
-    with mock.patch.object(torch.autograd.Function, "apply", classmethod(applied)):
-        with mock.patch.object(torch.Tensor, "register_hook", hooked):
-            yield
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(torch.autograd.Function, "apply", classmethod(applied)))
+        stack.enter_context(mock.patch.object(torch.Tensor, "register_hook", hooked))
+        if hasattr(flex_attention, "_validate_device"):
+            # It refuses gradients on a CPU, where torch is not asked for them here.
+            stack.enter_context(mock.patch.object(flex_attention, "_validate_device", lambda *tensors: None))
+        yield
 
 
 class Refused(Exception):

@@ -137,11 +137,7 @@ def train_step(
 
     What detach and no_grad keep from gradients stays so. Raises as `shoal.torch.compile`, and UnsupportedError of optimisers.
     """
-    graph = _of_module(from_fx(export(_Loss(module, loss), (batch,)), type(module).__name__))
-    check(graph)
-    written = [output.name for output in graph.outputs if output.kind == "input"]
-    if written:
-        raise UnsupportedError(f'loss: it writes over "{written[0]}" of its batch, which is not supported; clone it before')
+    graph = graph_of_loss(module, loss, batch)
     moved, settings = _optimizer_of(optimizer, module, graph), Settings(layout, capacity_factor, is_differentiated=True)
     first, mesh = _first_state(state_of(graph), moved), settings.mesh(mesh)
     hooks = Activations(graph, activations) if activations else None
@@ -154,6 +150,19 @@ def train_step(
         **options,
     )
     return TrainStep(run, first, Call(graph), moved, _aliases(graph))
+
+
+def graph_of_loss(module: torch.nn.Module, loss: Loss, batch: Any) -> Graph:
+    """The graph of a loss of (module, batch): results "loss" and metrics; state by the module's names.
+
+    UnsupportedError with all that has no counterpart, and of a loss that writes over its batch.
+    """
+    graph = _of_module(from_fx(export(_Loss(module, loss), (batch,)), type(module).__name__))
+    check(graph)
+    written = [output.name for output in graph.outputs if output.kind == "input"]
+    if written:
+        raise UnsupportedError(f'loss: it writes over "{written[0]}" of its batch, which is not supported; clone it before')
+    return graph
 
 
 def _optimizer_of(optimizer: Any, module: torch.nn.Module, graph: Graph) -> Optimizer:
