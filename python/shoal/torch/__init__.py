@@ -16,7 +16,7 @@ In layers, each of which imports those above it:
     registry, settings, op, lifting, ops,   from a graph to a program, op by op
     importer, programs, experts
     tensors, shardings, specs, plans,       arrays, and where they lie
-    activations, annotations
+    module_plans, activations, annotations
     sources, calls, importing               what is imported, and how its calls nest
     derivatives                             programs of gradients
     compiler, jit, generation,              what runs
@@ -35,6 +35,7 @@ from shoal.torch.pt2 import from_pt2
 from shoal.torch.graph import Graph
 from shoal.torch.importing import import_program, supported_ops
 from shoal.torch.jit import jit
+from shoal.torch.module_plans import sharding_plan
 from shoal.torch.plans import dtensor_plan, ep_plan, mesh_of, tp_plan
 from shoal.torch.tensors import to_numpy, to_torch
 
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Compiled", "Graph", "annotate", "check", "compile", "dtensor_plan", "ep_plan", "export", "from_fx", "from_pt2",
-    "generator", "import_program", "jit", "mesh_of", "register_experts", "supported_ops", "to_numpy", "to_torch", "tp_plan",
+    "generator", "import_program", "jit", "mesh_of", "register_experts", "sharding_plan", "supported_ops", "to_numpy", "to_torch", "tp_plan",
     "train_step",
 ]  # fmt: skip
 
