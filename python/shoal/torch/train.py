@@ -62,8 +62,10 @@ class TrainStep:
     state: the `State`.
     """
 
-    def __init__(self, run: Any, state: State, call: Call, optimizer: Optimizer, aliases: Mapping[str, str]):
+    def __init__(self, run: Any, state: State, call: Call, optimizer: Optimizer, aliases: Mapping[str, str], kept: frozenset[str]):
+        """kept: the names of the module's own state_dict(), which has no buffers that are not persistent."""
         self.state = state
+        self._kept = kept
         self._run = run
         self._call = call
         self._optimizer = optimizer
@@ -86,7 +88,8 @@ class TrainStep:
         """Parameters and buffers as the module's state_dict() has them, tied ones under each name."""
         known = {**self.state.buffers, **self.state.params}
         tensors = {name: to_torch(value) for name, value in known.items()}
-        return tensors | {other: tensors[name] for other, name in self._aliases.items() if name in tensors}
+        tensors |= {other: tensors[name] for other, name in self._aliases.items() if name in tensors}
+        return {name: tensor for name, tensor in tensors.items() if name in self._kept}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Takes these numbers for parameters and buffers; moments and the number of steps stay.
@@ -149,7 +152,7 @@ def train_step(
         devices=devices,
         **options,
     )
-    return TrainStep(run, first, Call(graph), moved, _aliases(graph))
+    return TrainStep(run, first, Call(graph), moved, _aliases(graph), frozenset(module.state_dict()))
 
 
 def graph_of_loss(module: torch.nn.Module, loss: Loss, batch: Any) -> Graph:
