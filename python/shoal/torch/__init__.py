@@ -18,9 +18,9 @@ In layers, each of which imports those above it:
     tensors, shardings, specs, plans,       arrays, and where they lie
     module_plans, activations, annotations
     sources, calls, importing               what is imported, and how its calls nest
-    derivatives                             programs of gradients
-    compiler, jit, generation,              what runs
-    optimizers, train
+    derivatives, segments                   programs of gradients, and what they compute again
+    compiler, jit, dynamo, generation,      what runs
+    directions, optimizers, train
     peers, checking                         steps of others, and ours beside them
 
 To import the package imports no torch: .pt2 files need none.
@@ -41,6 +41,7 @@ from shoal.torch.tensors import to_numpy, to_torch
 
 if TYPE_CHECKING:
     from shoal.torch.annotations import annotate
+    from shoal.torch.dynamo import backend
     from shoal.torch.capture import export
     from shoal.torch.checking import check
     from shoal.torch.experts import register_experts
@@ -49,20 +50,21 @@ if TYPE_CHECKING:
     from shoal.torch.train import train_step
 
 __all__ = [
-    "Compiled", "Graph", "annotate", "check", "compile", "dtensor_plan", "ep_plan", "export", "from_fx", "from_pt2",
+    "Compiled", "Graph", "annotate", "backend", "check", "compile", "dtensor_plan", "ep_plan", "export", "from_fx", "from_pt2",
     "generator", "import_program", "jit", "mesh_of", "register_experts", "sharding_plan", "supported_ops", "to_numpy", "to_torch", "tp_plan",
     "train_step",
 ]  # fmt: skip
 
 
 # What needs torch is imported with its first use.
-_WITH_TORCH = ("annotate", "check", "export", "from_fx", "generator", "register_experts", "train_step")
+_WITH_TORCH = ("annotate", "backend", "check", "export", "from_fx", "generator", "register_experts", "train_step")
 
 
 def __getattr__(name: str) -> Any:
     if name not in _WITH_TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from shoal.torch.annotations import annotate
+    from shoal.torch.dynamo import backend
     from shoal.torch.capture import export
     from shoal.torch.checking import check
     from shoal.torch.experts import register_experts
@@ -70,4 +72,4 @@ def __getattr__(name: str) -> Any:
     from shoal.torch.generation import generator
     from shoal.torch.train import train_step
 
-    return next(made for made in (annotate, check, export, from_fx, generator, register_experts, train_step) if made.__name__ == name)
+    return next(made for made in (annotate, backend, check, export, from_fx, generator, register_experts, train_step) if made.__name__ == name)

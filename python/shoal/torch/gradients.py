@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shoal.torch.graph import Graph, Input, Node, Output, Ref, Type
+from shoal.torch.graph import Graph, Input, Node, Output, Ref, Type, names_in
 
 OWN_GRADIENT = "shoal.own_gradient.default"
 _COTANGENT = "shoal.cotangent.default"
@@ -39,8 +39,8 @@ def _owning(node: Node, nodes: list[Node], types: Mapping[str, Type | None]) -> 
     args = dict(node.args)
     cotangents, gradients = args.pop("cotangents"), args.pop("gradients")
     made = {result.name for one in nodes for result in one.results} | {ref.name for ref in cotangents}
-    read = dict.fromkeys(name for one in nodes for name in _names(one.args))
-    read |= dict.fromkeys(_names(gradients))
+    read = dict.fromkeys(name for one in nodes for name in names_in(one.args))
+    read |= dict.fromkeys(names_in(gradients))
     residuals = [name for name in read if name not in made]
     inputs = [Input("user", name, name, types[name]) for name in [ref.name for ref in cotangents] + residuals]
     outputs = [Output("user", f"gradient{i}", gradient) for i, gradient in enumerate(gradients)]
@@ -53,7 +53,7 @@ def _behind_cotangents(nodes: Iterable[Node]) -> set[str]:
     behind: set[str] = set()
     for node in nodes:
         own = ("cotangents", "gradients") if node.target == OWN_GRADIENT else ()
-        read = (name for key, argument in node.args.items() if key not in own for name in _names(argument))
+        read = (name for key, argument in node.args.items() if key not in own for name in names_in(argument))
         if node.target == _COTANGENT or any(name in behind for name in read):
             behind |= {result.name for result in node.results}
     return behind
@@ -61,12 +61,12 @@ def _behind_cotangents(nodes: Iterable[Node]) -> set[str]:
 
 def _nodes_of_backward(nodes: Sequence[Node], owner: Node, behind: set[str]) -> list[Node]:
     """Those that make a node's gradients of its cotangents, in their order."""
-    own = set(_names(owner.args["cotangents"]))
-    wanted, found = set(_names(owner.args["gradients"])), []
+    own = set(names_in(owner.args["cotangents"]))
+    wanted, found = set(names_in(owner.args["gradients"])), []
     for node in reversed(nodes):
         made = {result.name for result in node.results}
         if made & wanted & behind and not made & own:
-            wanted |= set(_names(node.args))
+            wanted |= set(names_in(node.args))
             found.append(node)
     return found[::-1]
 
@@ -74,12 +74,3 @@ def _nodes_of_backward(nodes: Sequence[Node], owner: Node, behind: set[str]) -> 
 def _types(graph: Graph) -> dict[str, Type | None]:
     made = {result.name: result.type for node in graph.nodes for result in node.results}
     return made | {given.value: given.type for given in graph.inputs}
-
-
-def _names(argument: Any) -> list[str]:
-    """Of all values that an argument, or several, refer to."""
-    if isinstance(argument, Ref):
-        return [argument.name]
-    if isinstance(argument, Mapping):
-        return [name for entry in argument.values() for name in _names(entry)]
-    return [name for entry in argument for name in _names(entry)] if isinstance(argument, (tuple, list)) else []

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.torch.graph import Graph, Input, Node, Ref, Type
+from shoal.torch.graph import Graph, Input, Node, Ref, Type, names_in
 from shoal.torch.refusals import Unsupported, refused_at
 from shoal.torch.registry import family_of
 
@@ -30,7 +30,7 @@ def lifted(graph: Graph, types: Sequence[Type]) -> Graph:
     narrow = {given.type.dtype for given in graph.inputs if given.value in wider and given.type}
     nodes = []
     for node in graph.nodes:
-        read = [name for name in _names(node.args) if name in new]
+        read = [name for name in names_in(node.args) if name in new]
         if read:
             _check(node, new)
             shape = np.broadcast_shapes(*(new[name].shape for name in read))
@@ -61,13 +61,6 @@ def _with_shape(node: Node, shape: tuple[int, ...], dtype: np.dtype | None, narr
 
 def _check(node: Node, arrays: Mapping[str, Type]) -> None:
     is_scalar = all(result.type is not None and not result.type.shape for result in node.results)
-    is_gather = node.target in _GATHERS and not any(name in arrays for name in _names(node.args["self"]))
+    is_gather = node.target in _GATHERS and not any(name in arrays for name in names_in(node.args["self"]))
     if not is_scalar or not (is_gather or family_of(node.target) in _ELEMENTWISE):
         raise Unsupported(refused_at(node.place, node.target, "a mask or a score is made of scalars, by ops of one element and by indices"))
-
-
-def _names(argument: Any) -> list[str]:
-    if isinstance(argument, Ref):
-        return [argument.name]
-    entries = argument.values() if isinstance(argument, Mapping) else argument
-    return [name for entry in entries for name in _names(entry)] if isinstance(argument, (tuple, list, Mapping)) else []

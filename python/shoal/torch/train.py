@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from shoal.frontend.annotations import P
 from shoal.frontend.autodiff import value_and_grad
 from shoal.mesh import Mesh
 from shoal.moe import Layout
-from shoal.optim import Transform, apply_updates, global_norm, shardings_like
+from shoal.optim import Transform, accumulate, apply_updates, global_norm, shardings_like
 from shoal.torch.activations import Activations
 from shoal.torch.calls import Call
 from shoal.torch.capture import export, keep_frames
@@ -35,6 +35,7 @@ from shoal.torch.graph import Graph, Node, Ref
 from shoal.torch.importer import Hooks, Importer, check
 from shoal.torch.optimizers import Optimizer, of_shoal, of_torch
 from shoal.torch.programs import evaluate
+from shoal.torch.segments import with_segments
 from shoal.torch.settings import Settings
 from shoal.torch.shardings import of_arguments, of_state
 from shoal.torch.sources import state_of
@@ -115,7 +116,7 @@ def _like(value: Any, old: Any, name: str) -> Any:
 def train_step(
     module: torch.nn.Module,
     loss: Loss,
-    optimizer: torch.optim.Optimizer | Transform,
+    optimizer: torch.optim.Optimizer | Sequence[torch.optim.Optimizer] | Transform,
     batch: Any,
     *,
     mesh: Mesh | None = None,
@@ -124,6 +125,8 @@ def train_step(
     activations: Mapping[str, Any] | None = None,
     layout: Layout | None = None,
     capacity_factor: float | None = None,
+    micro_batches: int = 1,
+    remat: str | Mapping[str, str] = "",
     seed: int = 0,
     devices: Devices | None = None,
     **options: Any,
@@ -131,21 +134,30 @@ def train_step(
     """A step of training: loss, gradients and update as one program on the devices of a mesh.
 
     loss: of (module, batch): a scalar, or a pair of it and a dict of tensors, which become metrics.
-    optimizer: of torch, SGD, Adam or AdamW, whose groups are read and whose learning rates are read at each step; or one of
-      shoal.optim. Parameters that it does not have, and those that need no gradient, stay.
+    optimizer: of torch, SGD, Adam, AdamW, Adafactor or Muon, whose groups are read and whose learning rates are read at each step; several
+      of these, each for its parameters; or one of shoal.optim. Parameters that it does not have, and those that need no gradient, stay.
     batch: with the shapes and types of all batches: a tensor, or tuples, lists and dicts of them.
     params, activations, layout, capacity_factor: as of `shoal.torch.compile`; moments lie as their parameters.
     inputs: where the batch lies: one P for all, or a dict by the names of its tensors.
+    micro_batches: into how many equal parts the rows of a batch are cut, one after the other in one program; the loss is the mean of
+      theirs, metrics as of `shoal.optim.accumulate`.
+    remat: what backward passes find saved: a policy of `shoal.remat` for all, or one for each glob over modules' paths:
+      {"model.layers.*": "nothing"}; a module's ops are one segment then.
     seed: of random numbers, as of dropout, with the step's number. options: fields of CompileOptions.
 
     What detach and no_grad keep from gradients stays so. Raises as `shoal.torch.compile`, and UnsupportedError of optimisers.
     """
-    graph = graph_of_loss(module, loss, batch)
+    options |= {"remat": remat} if isinstance(remat, str) and remat else {}
+    example = _micro_batch(batch, micro_batches)
+    graph = graph_of_loss(module, loss, example)
+    _check_micro_batches(graph, micro_batches)
+    if not isinstance(remat, str):
+        graph = with_segments(graph, remat)
     moved, settings = _optimizer_of(optimizer, module, graph), Settings(layout, capacity_factor, is_differentiated=True)
     first, mesh = _first_state(state_of(graph), moved), settings.mesh(mesh)
     hooks = Activations(graph, activations) if activations else None
     run = calls.jit(
-        _step_of(graph, moved, seed, (hooks, settings)),
+        _step_of(graph, moved, seed, (hooks, settings), micro_batches),
         mesh=mesh,
         in_shardings=None if mesh is None else _places(graph, first, params, inputs),
         donate_argnums=0,
@@ -168,12 +180,30 @@ def graph_of_loss(module: torch.nn.Module, loss: Loss, batch: Any) -> Graph:
     return graph
 
 
+def _micro_batch(batch: Any, count: int) -> Any:
+    """The rows of one of `count` parts; InputError where they do not divide."""
+
+    def part(tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.ndim or tensor.shape[0] % count:
+            raise InputError(f"micro_batches: a tensor of {list(tensor.shape)} has no rows that {count} parts divide")
+        return tensor[::count]
+
+    return batch if count == 1 else torch.utils._pytree.tree_map_only(torch.Tensor, part, batch)
+
+
+def _check_micro_batches(graph: Graph, count: int) -> None:
+    written = [output.name for output in graph.outputs if output.kind == "buffer"]
+    if count > 1 and written:
+        raise UnsupportedError(f'micro_batches: the module writes over "{written[0]}" in each of {count}, which is not supported; expected 1')
+
+
 def _optimizer_of(optimizer: Any, module: torch.nn.Module, graph: Graph) -> Optimizer:
     """The one that is given, for the parameters that the loss reads and that need gradients."""
     parameters = {name: p for name, p in module.named_parameters(remove_duplicate=False) if p.requires_grad}
     trained = frozenset(given.name for given in graph.inputs if given.kind == "parameter" and given.name in parameters)
-    if isinstance(optimizer, torch.optim.Optimizer):
-        return of_torch(optimizer, {name: parameters[name] for name in sorted(trained)})
+    listed = optimizer if isinstance(optimizer, (list, tuple)) and not isinstance(optimizer, Transform) else [optimizer]
+    if listed and all(isinstance(one, torch.optim.Optimizer) for one in listed):
+        return of_torch(listed, {name: parameters[name] for name in sorted(trained)})
     if isinstance(optimizer, Transform):
         return of_shoal(optimizer, trained)
     raise TraceTypeError(f"optimizer: expected one of torch.optim or shoal.optim, got {type(optimizer).__name__}")
@@ -252,8 +282,8 @@ def _shardings(state: State, specs: Mapping[str, Any]) -> State:
     return State(P(), params, {name: specs.get(name) for name in state.buffers}, moments)
 
 
-def _step_of(graph: Graph, optimizer: Optimizer, seed: int, told: tuple[Hooks | None, Settings]) -> Callable[..., Any]:
-    """The function that is traced; told: what the importer is."""
+def _step_of(graph: Graph, optimizer: Optimizer, seed: int, told: tuple[Hooks | None, Settings], parts: int) -> Callable[..., Any]:
+    """The function that is traced; told: what the importer is; parts: micro-batches of a batch."""
     written = {output.name for output in graph.outputs if output.kind != "user"}
     users = [output for output in graph.outputs if output.kind == "user"]
     if not all(isinstance(output.value, Ref) for output in users):
@@ -262,11 +292,14 @@ def _step_of(graph: Graph, optimizer: Optimizer, seed: int, told: tuple[Hooks | 
     def train_step(state: State, batch: Mapping[str, Any], rates: Any) -> tuple[State, dict[str, Any]]:
         key = random.fold_in(random.key(seed), state.step)
 
-        def loss_of(params: Mapping[str, Any]) -> Any:
+        def loss_of(params: Mapping[str, Any], batch: Mapping[str, Any], key: Any) -> Any:
             results = dict(evaluate(graph, Importer(key, *told), {**state.buffers, **params, **batch}))
             return results.pop("loss"), results
 
-        (value, others), grads = value_and_grad(loss_of, has_aux=True)(state.params)
+        if parts == 1:
+            (value, others), grads = value_and_grad(lambda params: loss_of(params, batch, key), has_aux=True)(state.params)
+        else:
+            (value, others), grads = accumulate(loss_of, parts, has_aux=True, key=key)(state.params, batch)
         updates, kept = optimizer.update(grads, state.optimizer, state.params, rates)
         buffers = {name: others.get(name, old) if name in written else old for name, old in state.buffers.items()}
         new = State(state.step + 1, apply_updates(state.params, updates), buffers, kept)

@@ -21,6 +21,7 @@ from shoal.torch.ops import (
     random,
     reductions,
     scatters,
+    segments,
     shapes,
     structure,
     windows,
