@@ -15,8 +15,8 @@ In layers, each of which imports those above it:
     pt2, fx, capture                        graphs of files and of exported programs, and what is exported
     registry, settings, op, lifting, ops,   from a graph to a program, op by op
     importer, programs, experts
-    tensors, shardings, specs, plans,       arrays, and where they lie
-    module_plans, activations, annotations
+    tensors, files, shardings, specs,       arrays, and where they lie
+    plans, module_plans, activations, annotations
     sources, calls, importing               what is imported, and how its calls nest
     derivatives, segments                   programs of gradients, and what they compute again
     compiler, jit, dynamo, generation,      what runs
@@ -31,6 +31,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shoal.torch.compiler import Compiled, compile
+from shoal.torch.files import load_safetensors, save_safetensors
 from shoal.torch.pt2 import from_pt2
 from shoal.torch.graph import Graph
 from shoal.torch.importing import import_program, supported_ops
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Compiled", "Graph", "annotate", "backend", "check", "compile", "dtensor_plan", "ep_plan", "export", "from_fx", "from_pt2",
-    "generator", "import_program", "jit", "mesh_of", "register_experts", "sharding_plan", "supported_ops", "to_numpy", "to_torch", "tp_plan",
+    "generator", "import_program", "jit", "load_safetensors", "mesh_of", "register_experts", "save_safetensors", "sharding_plan", "supported_ops", "to_numpy", "to_torch", "tp_plan",
     "train_step",
 ]  # fmt: skip
 

@@ -132,7 +132,8 @@ def test_gshards_layer_sends_two_all_to_alls():
     exe = st.compile(layer, (x,), mesh=shoal.Mesh(x=4), params={"wi": P("x"), "wo": P("x")}, inputs=P("x"), outputs=P("x"))
     assert exe.stats["collectives"] == {"all_to_all": 2}
     assert exe.text.count("shoal.einsum") == 6
-    torch.testing.assert_close(exe(x), layer(x).detach(), atol=1e-5, rtol=0)
+    expected = layer(x).detach()
+    torch.testing.assert_close(exe(x), expected, atol=2e-6 * expected.abs().max().item(), rtol=0)
 
 
 def test_activations_lie_where_their_modules_are_said_to():
@@ -266,6 +267,42 @@ def test_modules_that_are_computed_again():
         st.train_step(module, lambda m, x: m(x).mean(), torch.optim.SGD(module.parameters()), rows(), remat={"layers.*": "nothing"})
 
 
+def test_steps_go_on_from_checkpoints(tmp_path):
+    """With moments, on another mesh, to the same losses."""
+
+    def new(mesh, params):
+        module = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Linear(16, 8))
+        optimizer = torch.optim.AdamW(module.parameters(), lr=1e-2)
+        return st.train_step(module, lambda m, x: m(x).square().mean(), optimizer, rows(), mesh=mesh, params=params, inputs=P("data"))
+
+    step = new(MESH, {"0.weight": P("model")})
+    for _ in range(3):
+        step(rows())
+    shoal.checkpoints.save(tmp_path / "state", step.state)
+    expected = [step(rows())["loss"] for _ in range(2)]
+    again = new(shoal.Mesh(data=2), {})
+    again.state = shoal.checkpoints.load(tmp_path / "state", again.state)
+    assert [again(rows())["loss"] for _ in range(2)] == pytest.approx(expected, rel=1e-6)
+    assert int(again.state.step) == 5
+
+
+def test_safetensors(tmp_path):
+    """In and out, by the names of state_dict(); tied weights once; bfloat16 as bits."""
+    from safetensors.torch import load_file
+
+    module = torch.nn.ModuleDict({"a": torch.nn.Linear(8, 8), "b": torch.nn.Linear(8, 8)}).bfloat16()
+    module["b"].weight = module["a"].weight
+    st.save_safetensors(tmp_path / "one.safetensors", module.state_dict())
+    read = load_file(tmp_path / "one.safetensors")
+    assert set(read) == {"a.weight", "a.bias", "b.bias"} and torch.equal(read["a.weight"], module["a"].weight)
+    run = st.jit(torch.nn.Linear(8, 8))
+    st.save_safetensors(tmp_path / "two", {"weight": torch.eye(8), "bias": torch.ones(8)})
+    run.load_state_dict(st.load_safetensors(tmp_path / "two"))
+    torch.testing.assert_close(st.to_torch(run(rows())), rows() + 1)
+    st.save_safetensors(tmp_path / "three.safetensors", run.state)
+    assert torch.equal(load_file(tmp_path / "three.safetensors")["weight"], torch.eye(8))
+
+
 def test_autocast():
     """What torch computes in fewer bits is written as such: products in bfloat16, sums in float32."""
 
@@ -394,7 +431,7 @@ def test_arguments_are_written_over_as_torch_does():
 def test_all_that_importers_refuse_is_said_at_once():
     def function(x):
         y = torch.nn.functional.interpolate(x[None, None], size=(5, 3), mode="bilinear")
-        z = torch.nn.functional.adaptive_avg_pool1d(x[None], 3)
+        z = torch.nn.functional.adaptive_max_pool1d(x[None], 3)
         return y, z, torch.cummax(x.repeat(1, 2), 1), torch.multinomial(x.abs(), 3, replacement=True)
 
     with pytest.raises(UnsupportedError) as caught:
