@@ -43,7 +43,7 @@ TEXTS = {
     ("FalconForCausalLM", {"vocab_size": 96, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "use_cache": False}),
     "Phi": ("PhiForCausalLM", _TEXT | {"use_cache": False}), "Mistral": ("MistralForCausalLM", _HEADS | {"sliding_window": 6}), "Qwen2":
     ("Qwen2ForCausalLM", _HEADS), "Gemma2": ("Gemma2ForCausalLM", _HEADS | {"sliding_window": 6}), "Granite": ("GraniteForCausalLM", _HEADS),
-    "Cohere": ("CohereForCausalLM", _HEADS), "Starcoder2": ("Starcoder2ForCausalLM", _HEADS), "StableLm": ("StableLmForCausalLM", _TEXT | {"use_cache": False}),
+    "Cohere": ("CohereForCausalLM", _HEADS), "Starcoder2": ("Starcoder2ForCausalLM", _HEADS), "StableLm": ("StableLmForCausalLM", _TEXT | {"num_key_value_heads": 4, "use_cache": False}),
     "Mamba": ("MambaForCausalLM", {"vocab_size": 96, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 8, "use_cache": False}), "GraniteMoe":
     ("GraniteMoeForCausalLM", _HEADS | {"num_local_experts": 4, "num_experts_per_tok": 2}), "Glm4Moe":
     ("Glm4MoeForCausalLM", _HEADS | {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "first_k_dense_replace": 1}),

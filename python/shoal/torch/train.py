@@ -172,12 +172,22 @@ def graph_of_loss(module: torch.nn.Module, loss: Loss, batch: Any) -> Graph:
 
     UnsupportedError with all that has no counterpart, and of a loss that writes over its batch.
     """
+    _check_hooks(module)
     graph = _of_module(from_fx(export(_Loss(module, loss), (batch,)), type(module).__name__))
     check(graph)
     written = [output.name for output in graph.outputs if output.kind == "input"]
     if written:
         raise UnsupportedError(f'loss: it writes over "{written[0]}" of its batch, which is not supported; clone it before')
     return graph
+
+
+def _check_hooks(module: torch.nn.Module) -> None:
+    """UnsupportedError of what torch calls with gradients, which are Shoal's here."""
+    owners = [*module.named_modules(), *module.named_parameters()]
+    for kind in ("_backward_hooks", "_backward_pre_hooks", "_post_accumulate_grad_hooks"):
+        for name, owner in owners:
+            if getattr(owner, kind, None):
+                raise UnsupportedError(f'"{name}": a hook of gradients is not supported; write a torch.autograd.Function, or change them in an optimiser')
 
 
 def _micro_batch(batch: Any, count: int) -> Any:

@@ -190,6 +190,20 @@ def test_hooks_of_gradients_are_refused():
     assert str(caught.value).startswith(f"{__file__}:{loss.__code__.co_firstlineno + 2}: ")
 
 
+def test_hooks_of_modules_and_parameters_are_refused():
+    def refused(install):
+        module = torch.nn.Sequential(torch.nn.Linear(8, 8))
+        install(module)
+        with pytest.raises(UnsupportedError) as caught:
+            st.train_step(module, lambda m, x: m(x).mean(), torch.optim.SGD(module.parameters()), rows())
+        return str(caught.value)
+
+    words = "a hook of gradients is not supported; write a torch.autograd.Function, or change them in an optimiser"
+    assert refused(lambda m: m[0].register_full_backward_hook(lambda *given: None)) == f'"0": {words}'
+    assert refused(lambda m: m[0].weight.register_hook(lambda gradient: gradient * 2)) == f'"0.weight": {words}'
+    assert refused(lambda m: m[0].bias.register_post_accumulate_grad_hook(lambda parameter: None)) == f'"0.bias": {words}'
+
+
 def test_functions_in_branches():
     """Within torch.cond, too."""
 
