@@ -70,6 +70,8 @@ class Region:
 
 def quoted(text: str) -> str:
     """A string attribute: MLIR escapes bytes as \\XX."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return '"' + "".join(map(_escaped, text.encode())) + '"'
 
 

@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from shoal.errors import TraceError
+from shoal.errors import ShoalError, TraceError, UnsupportedError
+from shoal.torch.functions import Refused, recorded
 
 # Ops that stay whole, one for each thing that was written. Torch would decompose an einsum or a product
 # of four dimensions into reshapes around one of three, in which shardings of batches are lost, and drop
@@ -41,16 +43,34 @@ def export(
 
     module: or a function of tensors. args, kwargs: with the shapes and types of its calls. To keep it:
     torch.export.save(shoal.torch.export(module, args), "model.pt2").
-    TraceError where torch.export ends with one of its errors, which is its cause, with what to write instead.
+    TraceError where torch.export ends with one of its errors, which is its cause, with what to write instead; UnsupportedError of
+    hooks of gradients.
     """
     given = module if isinstance(module, torch.nn.Module) else _Called(module)
+    with advised():
+        with recorded():
+            program = torch.export.export(given, tuple(args), dict(kwargs or {}))
+        return decomposed(program)
+
+
+@contextlib.contextmanager
+def advised() -> Iterator[None]:
+    """Errors of torch.export within it say what to write instead."""
     try:
-        program = torch.export.export(given, tuple(args), dict(kwargs or {}))
-        # Inlining drops what a region without gradients stops: it is said by an op before.
-        _stop_gradients(program.graph_module)
-        return program.run_decompositions(_table())
+        yield
+    except Refused as error:
+        raise UnsupportedError(str(error)) from None
+    except ShoalError:
+        raise
     except (RuntimeError, AssertionError, ValueError, TypeError, torch._dynamo.exc.TorchDynamoException) as error:
         raise TraceError(f"export: torch.export does not take the module: {_advice(str(error))}{error}") from error
+
+
+def decomposed(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """What torch.export.export gives, in the form of `export`: results are new tensors, composites stay whole."""
+    # Inlining drops what a region without gradients stops: it is said by an op before.
+    _stop_gradients(program.graph_module)
+    return program.run_decompositions(_table())
 
 
 class _Called(torch.nn.Module):

@@ -13,6 +13,7 @@ import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
 from shoal.errors import InputError, UnsupportedError
+from shoal.torch.gradients import with_own_gradients
 from shoal.torch.graph import Argument, Graph, Input, Node, Output, Place, Ref, Result, Type
 from shoal.torch.names import result_names, unique_inputs, unique_outputs
 from shoal.torch.refusals import Unsupported, refused_at
@@ -65,7 +66,8 @@ class _Reader:
         if self._problems:
             raise UnsupportedError("\n".join(self._problems))
         state = {key: tensor.detach() for key, tensor in tensors.items() if isinstance(tensor, torch.Tensor)}
-        return Graph(inputs.kept, inputs.renamed(nodes), inputs.renamed_outputs(unique_outputs(outputs)), name, state, in_tree, out_tree)
+        results = inputs.renamed_outputs(unique_outputs(outputs))
+        return with_own_gradients(Graph(inputs.kept, inputs.renamed(nodes), results, name, state, in_tree, out_tree))
 
     def _input(self, spec: Any, node: torch.fx.Node) -> Input:
         kind = _INPUTS.get(spec.kind)
@@ -124,6 +126,8 @@ class _Reader:
             return self._reference(value, module)
         if isinstance(value, (tuple, list)):
             return [self._argument(entry, module) for entry in value]
+        if isinstance(value, dict):
+            return {str(key): self._argument(entry, module) for key, entry in value.items()}
         if isinstance(value, _SYMBOLS):
             raise Unsupported("a size that is not a number; export without dynamic_shapes")
         if isinstance(value, torch.dtype):

@@ -179,3 +179,11 @@ class Graph:
     state: Mapping[str, Any] = field(default_factory=dict)
     in_tree: Tree = LEAF
     out_tree: Tree = LEAF
+
+
+def names_in(argument: Any) -> list[str]:
+    """The names of all values that an argument of a node, or several, refer to; not those within graphs."""
+    if isinstance(argument, Ref):
+        return [argument.name]
+    entries = argument.values() if isinstance(argument, Mapping) else argument
+    return [name for entry in entries for name in names_in(entry)] if isinstance(argument, (tuple, list, Mapping)) else []

@@ -93,8 +93,10 @@ class TorchJitted:
         return self._find(args, kwargs).executable
 
     def state_dict(self) -> dict[str, Any]:
-        """The state as torch's tensors, each brought together."""
-        return {name: to_torch(value) for name, value in self.state.items()}
+        """The state as torch's tensors, each brought together; of a module what its own state_dict() has."""
+        own = getattr(self._program, "state_dict", None)
+        kept = set(self.state) if own is None else set(own())
+        return {name: to_torch(value) for name, value in self.state.items() if name in kept}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Takes these numbers for the state, of torch's tensors or NumPy's arrays; InputError of a name that is none."""

@@ -90,5 +90,5 @@ class Op:
 
     def call(self, graph: Graph, values: Sequence[Value]) -> list[Any]:
         """The results of a graph that the op holds, for these inputs."""
-        names = [given.value for given in graph.inputs]
+        names = [given.value for given in graph.inputs if given.type is not None]
         return self._importer.run(graph, dict(zip(names, values, strict=True)))

@@ -7,15 +7,16 @@ The learning rates are read again at each step, so that torch's schedulers work.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import collections
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from shoal.errors import UnsupportedError
-from shoal.frontend.elementwise import multiply
 from shoal.optim import Transform, add_decayed_weights, chain, scale_by_adam, trace
+from shoal.torch.directions import Direction, adafactor, against, muon
 
 
 class Optimizer(NamedTuple):
@@ -32,20 +33,18 @@ class Optimizer(NamedTuple):
     names: frozenset[str]
 
 
-def of_torch(optimizer: torch.optim.Optimizer, parameters: Mapping[str, Any]) -> Optimizer:
-    """parameters: the module's by their names.
+def of_torch(optimizers: Sequence[torch.optim.Optimizer], parameters: Mapping[str, Any]) -> Optimizer:
+    """optimizers: each for parameters of its own, as Muon for matrices and AdamW for the others. parameters: the module's by their names.
 
-    UnsupportedError of optimisers other than SGD, Adam and AdamW, and of what of these is not done here.
+    UnsupportedError of optimisers other than SGD, Adam, AdamW, Adafactor and Muon, and of what of these is not done here.
     """
-    kind = type(optimizer)
-    if kind not in _DIRECTIONS:
-        known = ", ".join(known.__name__ for known in _DIRECTIONS)
-        raise UnsupportedError(f"optimizer: {kind.__module__}.{kind.__name__} is not supported; expected one of {known}, or of shoal.optim")
-    if optimizer.state:
-        raise UnsupportedError("optimizer: it has done steps, whose moments are not read; give one that is new")
     names = {id(parameter): name for name, parameter in parameters.items()}
-    groups = [_names(group, number, names) for number, group in enumerate(optimizer.param_groups)]
-    directions = [_DIRECTIONS[kind](group, f"optimizer: group {i}") for i, group in enumerate(optimizer.param_groups)]
+    listed = [(type(each), group) for each in map(_new, optimizers) for group in each.param_groups]
+    groups = [_names(group, number, names) for number, (_, group) in enumerate(listed)]
+    directions = [_DIRECTIONS[kind](group, f"optimizer: group {i}") for i, (kind, group) in enumerate(listed)]
+    twice = sorted(name for name, times in collections.Counter(name for group in groups for name in group).items() if times > 1)
+    if twice:
+        raise UnsupportedError(f'optimizer: "{twice[0]}" is in two groups')
 
     def init(params: Mapping[str, Any]) -> Any:
         return tuple(one.init({name: params[name] for name in group}) for one, group in zip(directions, groups))
@@ -54,15 +53,26 @@ def of_torch(optimizer: torch.optim.Optimizer, parameters: Mapping[str, Any]) ->
         updates, states = {}, []
         for number, (direction, group) in enumerate(zip(directions, groups)):
             parts = ({name: tree[name] for name in group} for tree in (grads, params))
-            moved, kept = direction.update(next(parts), state[number], next(parts))
+            moved, kept = direction.update(next(parts), state[number], next(parts), rates[number])
             states.append(kept)
-            updates |= {name: multiply(part, multiply(rates[number], -1.0)) for name, part in moved.items()}
+            updates |= moved
         return updates, tuple(states)
 
     def rates() -> np.ndarray:
-        return np.array([float(group["lr"]) for group in optimizer.param_groups], np.float32)
+        return np.array([float(group["lr"]) for each in optimizers for group in each.param_groups], np.float32)
 
     return Optimizer(init, update, rates, frozenset(name for group in groups for name in group))
+
+
+def _new(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
+    """The optimiser, of a kind that is known, which has not done steps."""
+    kind = type(optimizer)
+    if kind not in _DIRECTIONS:
+        known = ", ".join(known.__name__ for known in _DIRECTIONS)
+        raise UnsupportedError(f"optimizer: {kind.__module__}.{kind.__name__} is not supported; expected one of {known}, or of shoal.optim")
+    if optimizer.state:
+        raise UnsupportedError("optimizer: it has done steps, whose moments are not read; give one that is new")
+    return optimizer
 
 
 def of_shoal(optimizer: Transform, names: frozenset[str]) -> Optimizer:
@@ -88,25 +98,35 @@ def _check(group: Mapping[str, Any], what: str, **expected: Any) -> None:
             raise UnsupportedError(f"{what}: {name}={group[name]!r} is not supported; expected {value!r}")
 
 
-def _sgd(group: Mapping[str, Any], what: str) -> Transform:
+def _sgd(group: Mapping[str, Any], what: str) -> Direction:
     _check(group, what, dampening=0, maximize=False)
     parts = [add_decayed_weights(group["weight_decay"])] if group["weight_decay"] else []
     if group["momentum"]:
         parts.append(trace(group["momentum"], group["nesterov"]))
-    return chain(*parts)
+    return against(chain(*parts))
 
 
-def _adam(group: Mapping[str, Any], what: str) -> Transform:
+def _adam(group: Mapping[str, Any], what: str) -> Direction:
     _check(group, what, amsgrad=False, maximize=False, decoupled_weight_decay=False)
     decay = [add_decayed_weights(group["weight_decay"])] if group["weight_decay"] else []
-    return chain(*decay, scale_by_adam(*map(float, group["betas"]), group["eps"]))
+    return against(chain(*decay, scale_by_adam(*map(float, group["betas"]), group["eps"])))
 
 
-def _adamw(group: Mapping[str, Any], what: str) -> Transform:
+def _adamw(group: Mapping[str, Any], what: str) -> Direction:
     _check(group, what, amsgrad=False, maximize=False)
     decay = [add_decayed_weights(group["weight_decay"])] if group["weight_decay"] else []
-    return chain(scale_by_adam(*map(float, group["betas"]), group["eps"]), *decay)
+    return against(chain(scale_by_adam(*map(float, group["betas"]), group["eps"]), *decay))
 
 
-# In the direction of the gradient, before the learning rate.
+def _adafactor(group: Mapping[str, Any], what: str) -> Direction:
+    _check(group, what, maximize=False)
+    return adafactor(group)
+
+
+def _muon(group: Mapping[str, Any], what: str) -> Direction:
+    return muon(group)
+
+
+# Some releases of torch lack the last.
 _DIRECTIONS = {torch.optim.SGD: _sgd, torch.optim.Adam: _adam, torch.optim.AdamW: _adamw}
+_DIRECTIONS |= {getattr(torch.optim, name): own for name, own in {"Adafactor": _adafactor, "Muon": _muon}.items() if hasattr(torch.optim, name)}

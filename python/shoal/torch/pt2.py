@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from shoal.errors import InputError, ShoalError, UnsupportedError
+from shoal.torch.gradients import with_own_gradients
 from shoal.torch.graph import Argument, Graph, Input, Node, Output, Place, Ref, Result, Tree, Type
 from shoal.torch.names import result_names, unique_inputs, unique_outputs
 from shoal.torch.refusals import Unsupported, refused_at
@@ -135,7 +136,8 @@ class _Reader:
         outputs = _outputs(signature["output_specs"], out_tree)
         if self._problems:
             raise UnsupportedError("\n".join(self._problems))
-        return Graph(inputs.kept, inputs.renamed(nodes), inputs.renamed_outputs(unique_outputs(outputs)), name, state, in_tree, out_tree)
+        results = inputs.renamed_outputs(unique_outputs(outputs))
+        return with_own_gradients(Graph(inputs.kept, inputs.renamed(nodes), results, name, state, in_tree, out_tree))
 
     def _types(self, graph: Mapping[str, Any]) -> dict[str, Type | None]:
         types: dict[str, Type | None] = {}

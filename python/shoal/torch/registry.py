@@ -11,12 +11,14 @@ a value, or a sequence of them.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
 OpImporter = Callable[..., Any]
 
 _importers: dict[str, OpImporter] = {}
+_families: dict[str, str] = {}
 _parameters: dict[str, frozenset[str]] = {}
 # Those that take arguments of any name, as operands of a graph are.
 _take_any: set[str] = set()
@@ -30,12 +32,15 @@ IGNORED = frozenset({"memory_format", "layout", "device", "pin_memory", "non_blo
 def imports(*names: str) -> Callable[[OpImporter], OpImporter]:
     """Enters the decorated function as the importer of these ops."""
 
+    family = sys._getframe(1).f_globals["__name__"].rpartition(".")[2]
+
     def enter(function: OpImporter) -> OpImporter:
         parameters = list(inspect.signature(function).parameters.values())[1:]
         for name in names:
             if name in _importers:
                 raise AssertionError(f"{name} has two importers")
             _importers[name] = function
+            _families[name] = family
             _parameters[name] = frozenset(parameter.name for parameter in parameters)
             if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
                 _take_any.add(name)
@@ -57,6 +62,11 @@ def drops(*names: str, reason: str) -> None:
 def find_importer(name: str) -> OpImporter | None:
     """The importer of an op, once `shoal.torch.ops` is imported."""
     return _importers.get(name)
+
+
+def family_of(name: str) -> str:
+    """The module of `shoal.torch.ops` that imports an op; "" of one without an importer."""
+    return _families.get(name, "")
 
 
 def takes(name: str, argument: str) -> bool:

@@ -16,11 +16,12 @@ class Settings:
     """layout: where the rows of experts go, as of `shoal.moe.moe`; None: as is best.
 
     capacity_factor: rows of an expert's buffer, in multiples of the mean; those beyond are dropped, which changes results.
-    None: nothing is dropped.
+    None: nothing is dropped. is_differentiated: whether gradients of the program are made.
     """
 
     layout: Layout | None = None
     capacity_factor: float | None = None
+    is_differentiated: bool = False
 
     def mesh(self, mesh: Mesh | None) -> Mesh | None:
         """The layout's where there is one; TraceError where another is given."""

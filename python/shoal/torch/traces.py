@@ -13,13 +13,18 @@ from shoal.torch.graph import Node, Place
 _FRAME = re.compile(r'File "([^"]*)", line (\d+)')
 # Frames of torch's own, and of what captures functions for it, say nothing of the program. Those of other libraries stay:
 # the model may be theirs.
-_TORCH = re.compile(r"(^|[/\\])(site|dist)-packages[/\\]torch[/\\]|^<|[/\\]shoal[/\\]torch[/\\]\w+\.py$")
+_TORCH = re.compile(r"(^|[/\\])(site|dist)-packages[/\\]torch[/\\]|^<|[/\\]shoal[/\\]torch[/\\]\w+\.py$|[/\\](unittest[/\\]mock|contextlib)\.py$")
+
+
+def is_of_program(file: str) -> bool:
+    """Whether a file is no part of torch, nor what captures functions for it."""
+    return not _TORCH.search(file)
 
 
 def place_of(stack_trace: str | None, modules: Sequence[str]) -> Place:
     """The innermost frame that is not torch's; modules: the paths of those around the op, from outside to inside."""
     frames = [(file, int(line)) for file, line in _FRAME.findall(stack_trace or "")]
-    file, line = next((frame for frame in reversed(frames) if not _TORCH.search(frame[0])), ("", 0))
+    file, line = next((frame for frame in reversed(frames) if is_of_program(frame[0])), ("", 0))
     return Place(file, line, _path(modules[-1]) if modules else "")
 
 

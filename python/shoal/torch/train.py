@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from shoal.frontend.annotations import P
 from shoal.frontend.autodiff import value_and_grad
 from shoal.mesh import Mesh
 from shoal.moe import Layout
-from shoal.optim import Transform, apply_updates, global_norm, shardings_like
+from shoal.optim import Transform, accumulate, apply_updates, global_norm, shardings_like
 from shoal.torch.activations import Activations
 from shoal.torch.calls import Call
 from shoal.torch.capture import export, keep_frames
@@ -35,6 +35,7 @@ from shoal.torch.graph import Graph, Node, Ref
 from shoal.torch.importer import Hooks, Importer, check
 from shoal.torch.optimizers import Optimizer, of_shoal, of_torch
 from shoal.torch.programs import evaluate
+from shoal.torch.segments import with_segments
 from shoal.torch.settings import Settings
 from shoal.torch.shardings import of_arguments, of_state
 from shoal.torch.sources import state_of
@@ -62,8 +63,10 @@ class TrainStep:
     state: the `State`.
     """
 
-    def __init__(self, run: Any, state: State, call: Call, optimizer: Optimizer, aliases: Mapping[str, str]):
+    def __init__(self, run: Any, state: State, call: Call, optimizer: Optimizer, aliases: Mapping[str, str], kept: frozenset[str]):
+        """kept: the names of the module's own state_dict(), which has no buffers that are not persistent."""
         self.state = state
+        self._kept = kept
         self._run = run
         self._call = call
         self._optimizer = optimizer
@@ -86,7 +89,8 @@ class TrainStep:
         """Parameters and buffers as the module's state_dict() has them, tied ones under each name."""
         known = {**self.state.buffers, **self.state.params}
         tensors = {name: to_torch(value) for name, value in known.items()}
-        return tensors | {other: tensors[name] for other, name in self._aliases.items() if name in tensors}
+        tensors |= {other: tensors[name] for other, name in self._aliases.items() if name in tensors}
+        return {name: tensor for name, tensor in tensors.items() if name in self._kept}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Takes these numbers for parameters and buffers; moments and the number of steps stay.
@@ -112,7 +116,7 @@ def _like(value: Any, old: Any, name: str) -> Any:
 def train_step(
     module: torch.nn.Module,
     loss: Loss,
-    optimizer: torch.optim.Optimizer | Transform,
+    optimizer: torch.optim.Optimizer | Sequence[torch.optim.Optimizer] | Transform,
     batch: Any,
     *,
     mesh: Mesh | None = None,
@@ -121,6 +125,8 @@ def train_step(
     activations: Mapping[str, Any] | None = None,
     layout: Layout | None = None,
     capacity_factor: float | None = None,
+    micro_batches: int = 1,
+    remat: str | Mapping[str, str] = "",
     seed: int = 0,
     devices: Devices | None = None,
     **options: Any,
@@ -128,40 +134,86 @@ def train_step(
     """A step of training: loss, gradients and update as one program on the devices of a mesh.
 
     loss: of (module, batch): a scalar, or a pair of it and a dict of tensors, which become metrics.
-    optimizer: of torch, SGD, Adam or AdamW, whose groups are read and whose learning rates are read at each step; or one of
-      shoal.optim. Parameters that it does not have, and those that need no gradient, stay.
+    optimizer: of torch, SGD, Adam, AdamW, Adafactor or Muon, whose groups are read and whose learning rates are read at each step; several
+      of these, each for its parameters; or one of shoal.optim. Parameters that it does not have, and those that need no gradient, stay.
     batch: with the shapes and types of all batches: a tensor, or tuples, lists and dicts of them.
     params, activations, layout, capacity_factor: as of `shoal.torch.compile`; moments lie as their parameters.
     inputs: where the batch lies: one P for all, or a dict by the names of its tensors.
+    micro_batches: into how many equal parts the rows of a batch are cut, one after the other in one program; the loss is the mean of
+      theirs, metrics as of `shoal.optim.accumulate`.
+    remat: what backward passes find saved: a policy of `shoal.remat` for all, or one for each glob over modules' paths:
+      {"model.layers.*": "nothing"}; a module's ops are one segment then.
     seed: of random numbers, as of dropout, with the step's number. options: fields of CompileOptions.
 
     What detach and no_grad keep from gradients stays so. Raises as `shoal.torch.compile`, and UnsupportedError of optimisers.
     """
-    graph = _of_module(from_fx(export(_Loss(module, loss), (batch,)), type(module).__name__))
-    check(graph)
-    written = [output.name for output in graph.outputs if output.kind == "input"]
-    if written:
-        raise UnsupportedError(f'loss: it writes over "{written[0]}" of its batch, which is not supported; clone it before')
-    moved, settings = _optimizer_of(optimizer, module, graph), Settings(layout, capacity_factor)
+    options |= {"remat": remat} if isinstance(remat, str) and remat else {}
+    example = _micro_batch(batch, micro_batches)
+    graph = graph_of_loss(module, loss, example)
+    _check_micro_batches(graph, micro_batches)
+    if not isinstance(remat, str):
+        graph = with_segments(graph, remat)
+    moved, settings = _optimizer_of(optimizer, module, graph), Settings(layout, capacity_factor, is_differentiated=True)
     first, mesh = _first_state(state_of(graph), moved), settings.mesh(mesh)
     hooks = Activations(graph, activations) if activations else None
     run = calls.jit(
-        _step_of(graph, moved, seed, (hooks, settings)),
+        _step_of(graph, moved, seed, (hooks, settings), micro_batches),
         mesh=mesh,
         in_shardings=None if mesh is None else _places(graph, first, params, inputs),
         donate_argnums=0,
         devices=devices,
         **options,
     )
-    return TrainStep(run, first, Call(graph), moved, _aliases(graph))
+    return TrainStep(run, first, Call(graph), moved, _aliases(graph), frozenset(module.state_dict()))
+
+
+def graph_of_loss(module: torch.nn.Module, loss: Loss, batch: Any) -> Graph:
+    """The graph of a loss of (module, batch): results "loss" and metrics; state by the module's names.
+
+    UnsupportedError with all that has no counterpart, and of a loss that writes over its batch.
+    """
+    _check_hooks(module)
+    graph = _of_module(from_fx(export(_Loss(module, loss), (batch,)), type(module).__name__))
+    check(graph)
+    written = [output.name for output in graph.outputs if output.kind == "input"]
+    if written:
+        raise UnsupportedError(f'loss: it writes over "{written[0]}" of its batch, which is not supported; clone it before')
+    return graph
+
+
+def _check_hooks(module: torch.nn.Module) -> None:
+    """UnsupportedError of what torch calls with gradients, which are Shoal's here."""
+    owners = [*module.named_modules(), *module.named_parameters()]
+    for kind in ("_backward_hooks", "_backward_pre_hooks", "_post_accumulate_grad_hooks"):
+        for name, owner in owners:
+            if getattr(owner, kind, None):
+                raise UnsupportedError(f'"{name}": a hook of gradients is not supported; write a torch.autograd.Function, or change them in an optimiser')
+
+
+def _micro_batch(batch: Any, count: int) -> Any:
+    """The rows of one of `count` parts; InputError where they do not divide."""
+
+    def part(tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.ndim or tensor.shape[0] % count:
+            raise InputError(f"micro_batches: a tensor of {list(tensor.shape)} has no rows that {count} parts divide")
+        return tensor[::count]
+
+    return batch if count == 1 else torch.utils._pytree.tree_map_only(torch.Tensor, part, batch)
+
+
+def _check_micro_batches(graph: Graph, count: int) -> None:
+    written = [output.name for output in graph.outputs if output.kind == "buffer"]
+    if count > 1 and written:
+        raise UnsupportedError(f'micro_batches: the module writes over "{written[0]}" in each of {count}, which is not supported; expected 1')
 
 
 def _optimizer_of(optimizer: Any, module: torch.nn.Module, graph: Graph) -> Optimizer:
     """The one that is given, for the parameters that the loss reads and that need gradients."""
     parameters = {name: p for name, p in module.named_parameters(remove_duplicate=False) if p.requires_grad}
     trained = frozenset(given.name for given in graph.inputs if given.kind == "parameter" and given.name in parameters)
-    if isinstance(optimizer, torch.optim.Optimizer):
-        return of_torch(optimizer, {name: parameters[name] for name in sorted(trained)})
+    listed = optimizer if isinstance(optimizer, (list, tuple)) and not isinstance(optimizer, Transform) else [optimizer]
+    if listed and all(isinstance(one, torch.optim.Optimizer) for one in listed):
+        return of_torch(listed, {name: parameters[name] for name in sorted(trained)})
     if isinstance(optimizer, Transform):
         return of_shoal(optimizer, trained)
     raise TraceTypeError(f"optimizer: expected one of torch.optim or shoal.optim, got {type(optimizer).__name__}")
@@ -240,8 +292,8 @@ def _shardings(state: State, specs: Mapping[str, Any]) -> State:
     return State(P(), params, {name: specs.get(name) for name in state.buffers}, moments)
 
 
-def _step_of(graph: Graph, optimizer: Optimizer, seed: int, told: tuple[Hooks | None, Settings]) -> Callable[..., Any]:
-    """The function that is traced; told: what the importer is."""
+def _step_of(graph: Graph, optimizer: Optimizer, seed: int, told: tuple[Hooks | None, Settings], parts: int) -> Callable[..., Any]:
+    """The function that is traced; told: what the importer is; parts: micro-batches of a batch."""
     written = {output.name for output in graph.outputs if output.kind != "user"}
     users = [output for output in graph.outputs if output.kind == "user"]
     if not all(isinstance(output.value, Ref) for output in users):
@@ -250,11 +302,14 @@ def _step_of(graph: Graph, optimizer: Optimizer, seed: int, told: tuple[Hooks | 
     def train_step(state: State, batch: Mapping[str, Any], rates: Any) -> tuple[State, dict[str, Any]]:
         key = random.fold_in(random.key(seed), state.step)
 
-        def loss_of(params: Mapping[str, Any]) -> Any:
+        def loss_of(params: Mapping[str, Any], batch: Mapping[str, Any], key: Any) -> Any:
             results = dict(evaluate(graph, Importer(key, *told), {**state.buffers, **params, **batch}))
             return results.pop("loss"), results
 
-        (value, others), grads = value_and_grad(loss_of, has_aux=True)(state.params)
+        if parts == 1:
+            (value, others), grads = value_and_grad(lambda params: loss_of(params, batch, key), has_aux=True)(state.params)
+        else:
+            (value, others), grads = accumulate(loss_of, parts, has_aux=True, key=key)(state.params, batch)
         updates, kept = optimizer.update(grads, state.optimizer, state.params, rates)
         buffers = {name: others.get(name, old) if name in written else old for name, old in state.buffers.items()}
         new = State(state.step + 1, apply_updates(state.params, updates), buffers, kept)

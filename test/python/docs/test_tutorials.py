@@ -68,8 +68,8 @@ def test_notebook(page, tmp_path):
     manager = pytest.importorskip("jupyter_client").AsyncKernelManager(
         kernel_name="python3", transport="ipc", ip=str(tmp_path / "kernel")
     )
-    if page.stem == "flax":
-        pytest.importorskip("flax")
+    for library in {"flax": ["flax"], "torch": ["torch", "transformers"]}.get(page.stem, ()):
+        pytest.importorskip(library)
     notebook = nbformat.read(page, as_version=4)
     expected = printed(notebook)
     with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):

@@ -111,3 +111,16 @@ def test_a_model_of_a_hugging_face_configuration_is_trained(shoal_in_processes, 
     assert [sample["step"] for sample in read_data(tmp_path / "balance.html")["samples"]] == [10]
     code = [line for line in script.read_text().split("main(folder")[1].splitlines() if line.strip()]
     assert len(code) <= 40
+
+
+def test_a_model_of_transformers_trains_by_its_plan(tmp_path, shoal_in_processes):
+    """At most 40 lines of the user's."""
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("torch")
+    script = ROOT / "examples/torch_moe/train.py"
+    code = script.read_text().partition('"""\n\nimport')[2].splitlines()
+    assert len([line for line in code if line and not line.startswith("#")]) <= 40
+    ended = run(sys.executable, script, "--steps", 20, "--save", tmp_path / "model", timeout=300).expect_success()
+    losses = [float(line.split()[3]) for line in ended.stdout.splitlines() if line.startswith("step")]
+    assert len(losses) == 2 and losses[1] < losses[0] < np.log(256)
+    assert transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "model").num_parameters() > 0

@@ -17,6 +17,7 @@ import shoal.torch as st
 from shoal import P
 from shoal.errors import InputError, UnsupportedError
 from shoal.torch.calls import Call
+from shoal.torch.derivatives import write_gradients
 from shoal.torch.programs import write_program
 from shoal.torch.shardings import of_arguments, of_state
 from shoal_testing import ROOT
@@ -52,6 +53,18 @@ def test_values(name):
     wrong = differences(run(program.text, inputs, program.outputs), expected)
     assert not wrong, "\n".join(wrong)
     assert set(program.outputs) == set(expected)
+
+
+@pytest.mark.parametrize("mesh, params", [(None, {}), (shoal.Mesh(x=4), {"up.*": P("x"), "down.weight": P(None, "x")})])
+def test_gradients(mesh, params):
+    """With a backward of a torch.autograd.Function's own, which the file has."""
+    graph = st.from_pt2(DATA / "functions.pt2")
+    inputs, expected = call_of("functions", graph)
+    expected |= {key: value for key, value in np.load(DATA / "functions.npz").items() if key.startswith("grad.")}
+    names = [given.name for given in graph.inputs if given.kind == "parameter"]
+    program = write_gradients(graph, names, mesh, shardings=of_state(graph, params))
+    wrong = differences(run(program.text, inputs, program.outputs, devices=4 if mesh else 0), expected)
+    assert not wrong and len(expected) == 5, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -254,7 +254,7 @@ def windows(x, w, d, t, line, lw):
         "transposed": F.conv_transpose2d(x, t, stride=2, padding=1, output_padding=1), "transposed_groups": F.conv_transpose2d(x, t.reshape(4, 3, 3, 3), groups=2),
         "line": F.conv1d(line, lw, bias=lw[:, 0, 0]), "unbatched": F.conv1d(line[0], lw), "max": F.max_pool2d(x, 2), "max_pad": F.max_pool2d(x, 3, 2, 1), "max_ceil": F.max_pool2d(x, 2, 2, ceil_mode=True),
         "max_line": F.max_pool1d(line, 3), "avg": F.avg_pool2d(x, 2), "avg_pad": F.avg_pool2d(x, 3, 2, 1), "avg_no_pad": F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), "avg_line": F.avg_pool1d(line, 2),
-        "adaptive": F.adaptive_avg_pool2d(x[..., :6, :6], (3, 2)), "adaptive_one": F.adaptive_avg_pool2d(x, 1), "adaptive_max": F.adaptive_max_pool2d(x[..., :6, :6], 2),
+        "adaptive": F.adaptive_avg_pool2d(x[..., :6, :6], (3, 2)), "adaptive_one": F.adaptive_avg_pool2d(x, 1), "adaptive_uneven": F.adaptive_avg_pool2d(x, (5, 11)), "adaptive_max": F.adaptive_max_pool2d(x[..., :6, :6], 2),
         "nearest": F.interpolate(x, scale_factor=2), "nearest_size": F.interpolate(x, size=(5, 9)), "bilinear": F.interpolate(x, size=(11, 5), mode="bilinear"),
         "corners": F.interpolate(x, scale_factor=1.5, mode="bilinear", align_corners=True), "linear": F.interpolate(line, size=7, mode="linear"),
     }  # fmt: skip

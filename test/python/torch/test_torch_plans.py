@@ -7,11 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sharding_configs
 
 import shoal
+import shoal.torch as st
 from shoal import P
 from shoal.errors import TraceError, UnsupportedError
 from shoal.torch import plans
+from shoal.torch.module_plans import of_configs, of_layout
 from shoal.torch.shardings import expanded
 from shoal.torch.specs import read, spelled
 
@@ -103,3 +106,46 @@ def test_specs_as_text():
 
 def test_globs_with_braces():
     assert expanded("a.{b,c}.{d,e}") == ["a.b.d", "a.b.e", "a.c.d", "a.c.e"]
+
+
+AXES = {"dp": "data", "cp": None, "tp": "model", "ep": "expert"}
+
+
+@pytest.mark.parametrize("name", sharding_configs.MODELS)
+def test_plans_that_modules_carry(name):
+    """Of torchtitan's models: every state and result has its place, and nothing is left."""
+    configs = sharding_configs.MODELS[name]
+    ranks = sharding_configs.ranks(configs)
+    plan = of_configs(configs, ranks, AXES)
+    assert set(plan["params"]) == set(ranks)
+    assert entries(plan["params"])["lm_head.weight"] == ("model",)
+    experts = [spec for path, spec in entries(plan["params"]).items() if "inner_experts" in path]
+    assert experts and set(experts) == {("expert",)}
+    assert entries(plan["params"])["layers.0.attention.wo.weight"] == (None, "model")
+    assert entries(plan["activations"])["layers.0.attention.wo"] == (("data", "model"),)
+    assert entries(plan["activations"])["lm_head"] == ("data", "model")
+    # What is a sum over processes is whole here.
+    assert entries(plan["params"])["layers.0.moe.tokens_per_expert_E"] == ()
+
+
+def test_axes_of_plans():
+    """By their own names, by several, of older forms without a specification, of dimensions from the end."""
+    assert of_layout(sharding_configs.SPLIT_ROWS, None, "x").dims == (("dp", "cp", "tp"),)
+    assert of_layout(sharding_configs.SPLIT_ROWS, {"dp": ("replicate", "shard"), "tp": "tp"}, "x").dims == (("replicate", "shard", "tp"),)
+    assert of_layout({"tp": Shard(-1), "dp": Replicate()}, None, "w", 3).dims == (None, None, "tp")
+    with pytest.raises(UnsupportedError, match=r'plan: "x": <Kind.V: \'V\'> over "tp" is not supported; expected S\(dim\), R, I, P, or V with a Part'):
+        of_layout(sharding_configs.Layout({"tp": sharding_configs.V}), None, "x")
+    with pytest.raises(UnsupportedError, match='plan: "x": .* over "tp" is not supported'):
+        of_layout({"tp": Shard(-1)}, None, "x")
+
+
+def test_modules_with_plans():
+    weight, linear = np.zeros((4, 8)), SimpleNamespace(_sharding_config=sharding_configs.colwise())
+    module = SimpleNamespace(
+        named_modules=lambda: [("", SimpleNamespace()), ("up", linear)], named_buffers=lambda remove_duplicate: [],
+        named_parameters=lambda remove_duplicate: [("up.weight", weight)],
+    )  # fmt: skip
+    plan = st.sharding_plan(module, AXES)
+    assert entries(plan["params"]) == {"up.weight": ("model",)} and entries(plan["activations"]) == {"up": ("data", "model")}
+    with pytest.raises(TraceError, match="SimpleNamespace: none of its modules has a sharding_config"):
+        st.sharding_plan(SimpleNamespace(named_modules=lambda: []))

@@ -12,7 +12,7 @@ from shoal.frontend.value import Value
 from shoal.torch.op import NOT_MADE, Op
 from shoal.torch.ops.random import dropped
 from shoal.torch.refusals import Unsupported
-from shoal.torch.registry import imports, refuses
+from shoal.torch.registry import imports
 
 
 @imports(
@@ -25,7 +25,7 @@ def attention(op: Op, query: Value, key: Value, value: Value, attn_mask: Value |
               return_debug_mask: bool = False) -> list[Any]:  # fmt: skip
     """[..., L, E] by [..., S, E] and [..., S, V] -> [..., L, V]. A row of which all is masked gives 0."""
     groups = _groups(query, key, enable_gqa)
-    scores = _scores(query, key, groups, 1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scores = scores_of(query, key, groups, 1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if is_causal:
         # Row i sees columns 0 ... i: the upper left corner, whatever L and S are.
         rows, columns = (structure.iota(scores.shape[-2:], dim) for dim in (0, 1))
@@ -34,7 +34,7 @@ def attention(op: Op, query: Value, key: Value, value: Value, attn_mask: Value |
     weights = _masked_softmax(scores, mask) if mask is not None else nn.softmax(scores)
     if dropout_p:
         weights = dropped(op, weights, dropout_p)
-    result = _weighted(elementwise.astype(weights, value.dtype), value, groups)
+    result = weighted(elementwise.astype(weights, value.dtype), value, groups)
     # Beside it: what their gradients read, which nobody else does.
     return [result, *[NOT_MADE] * (len(op.node.results) - 1)]
 
@@ -49,7 +49,8 @@ def _groups(query: Value, key: Value, is_grouped: bool) -> int:
     return heads // shared
 
 
-def _scores(query: Value, key: Value, groups: int, scale: float) -> Value:
+def scores_of(query: Value, key: Value, groups: int, scale: float) -> Value:
+    """[..., H, L, E] by [..., H / groups, S, E] -> [..., H, L, S], the query times a number."""
     query = elementwise.multiply(query, scale)
     if groups == 1:
         return contraction.matmul(query, structure.swapaxes(key, -2, -1))
@@ -59,7 +60,8 @@ def _scores(query: Value, key: Value, groups: int, scale: float) -> Value:
     return product.reshape([*batch, heads, length, key.shape[-2]])
 
 
-def _weighted(weights: Value, value: Value, groups: int) -> Value:
+def weighted(weights: Value, value: Value, groups: int) -> Value:
+    """[..., H, L, S] by [..., H / groups, S, V] -> [..., H, L, V]."""
     if groups == 1:
         return contraction.matmul(weights, value)
     *batch, heads, length, size = weights.shape
@@ -82,9 +84,3 @@ def _masked_softmax(scores: Value, mask: Value) -> Value:
     is_blind = elementwise.equal(reduction.max(scores, -1, keepdims=True), float("-inf"))
     weights = nn.softmax(elementwise.where(is_blind, 0.0, scores))
     return elementwise.where(broadcasting.broadcast_to(is_blind, weights.shape), 0.0, weights)
-
-
-refuses(
-    "higher_order.flex_attention",
-    reason="masks and scores that are functions; call scaled_dot_product_attention with a mask",
-)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.frontend import creation, dtypes, elementwise, indexing, reduction, structure, windows
+from shoal.frontend import contraction, creation, dtypes, elementwise, indexing, reduction, structure, windows
 from shoal.frontend.value import Value
 from shoal.torch.op import NOT_MADE, Op
 from shoal.torch.refusals import Unsupported
@@ -122,8 +122,25 @@ def avg_pool(op: Op, self: Value, kernel_size: Any, stride: Any = (), padding: A
     "aten.adaptive_avg_pool2d.default", "aten.adaptive_avg_pool3d.default",
 )  # fmt: skip
 def adaptive_avg_pool(op: Op, self: Value, output_size: list[int]) -> Value:
-    split, axes = _parts(self, op.shape, len(output_size))
-    return op.value(reduction.mean(elementwise.astype(split, dtypes.of_sums(self.dtype)), axes))
+    wide = elementwise.astype(self, dtypes.of_sums(self.dtype))
+    outer = self.ndim - len(output_size)
+    if not any(size % parts for size, parts in zip(self.shape[outer:], op.shape[outer:])):
+        split, axes = _parts(wide, op.shape, len(output_size))
+        return op.value(reduction.mean(split, axes))
+    for dim in range(outer, self.ndim):
+        wide = _averaged(wide, dim, op.shape[dim])
+    return op.value(wide)
+
+
+def _averaged(value: Value, dim: int, parts: int) -> Value:
+    """A dimension as means of windows that overlap, from floor(i n / parts) to ceil((i + 1) n / parts)."""
+    size = value.shape[dim]
+    shares = np.zeros((parts, size), value.dtype)
+    for part in range(parts):
+        begin, end = part * size // parts, -(-(part + 1) * size // parts)
+        shares[part, begin:end] = 1 / (end - begin)
+    letters = "abcdefgh"[: value.ndim]
+    return contraction.einsum(f"{letters},z{letters[dim]}->{letters.replace(letters[dim], 'z')}", value, shares)
 
 
 @imports("aten.adaptive_max_pool1d.default", "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default")

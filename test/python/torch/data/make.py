@@ -115,6 +115,31 @@ class Branches(torch.nn.Module):
         return [y, masked, half, i // 3 + (2**40), i.sort(descending=True).values]
 
 
+class Rounded(torch.autograd.Function):
+    """A gradient that is no derivative of what is computed."""
+
+    @staticmethod
+    def forward(ctx, x, steps):
+        ctx.save_for_backward(x)
+        return (x * steps).round() / steps
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x.abs() < 1), None
+
+
+class Functions(torch.nn.Module):
+    """A loss with a Function that has a backward of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = torch.nn.Linear(8, 12), torch.nn.Linear(12, 8)
+
+    def forward(self, x):
+        return {"loss": (x - self.down(Rounded.apply(self.up(x), 4))).square().mean()}
+
+
 def mixtral():
     from torch_models import decoder, tokens
 
@@ -133,6 +158,7 @@ def programs():
         "cache": (Cache(), (torch.randn(1, 1, 16), torch.tensor([3])), {}),
         "branches": (Branches(), (torch.randn(3, 5), torch.arange(-4, 5)), {}),
         "mixtral": mixtral(),
+        "functions": (Functions(), (torch.randn(6, 8),), {}),
     }
 
 
@@ -180,7 +206,15 @@ def main():
         given = {f"input{i}": array_of(x) for i, x in enumerate(torch.utils._pytree.tree_leaves((args, kwargs)))}
         expected = {f"result{i}": array_of(x) for i, x in enumerate(tensors)}
         written = {f"buffer.{key}": array_of(x) for key, x in module.named_buffers()}
-        np.savez_compressed(HERE / f"{name}.npz", **given, **expected, **written)
+        np.savez_compressed(HERE / f"{name}.npz", **given, **expected, **written, **gradients(module, results))
+
+
+def gradients(module, results):
+    """Of all parameters, where there is a loss."""
+    if not isinstance(results, dict) or getattr(results.get("loss"), "grad_fn", None) is None:
+        return {}
+    results["loss"].backward()
+    return {f"grad.{name}": array_of(parameter.grad) for name, parameter in module.named_parameters()}
 
 
 if __name__ == "__main__":

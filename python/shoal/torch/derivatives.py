@@ -1,0 +1,58 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs that make the gradients of a graph's loss."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.errors import TraceError
+from shoal.frontend.autodiff import value_and_grad
+from shoal.frontend.tracing import Program, TensorSpec, trace_program
+from shoal.frontend.value import Value
+from shoal.mesh import Mesh
+from shoal.torch.graph import Graph
+from shoal.torch.importer import Hooks, Importer, check
+from shoal.torch.programs import evaluate, result_order
+from shoal.torch.settings import Settings
+
+PREFIX = "grad."
+
+
+def write_gradients(
+    graph: Graph,
+    names: Sequence[str],
+    mesh: Mesh | None = None,
+    *,
+    shardings: Mapping[str, Any] | None = None,
+    hooks: Hooks | None = None,
+    settings: Settings | None = None,
+) -> Program:
+    """The program of a graph's results and the gradients of its result "loss", a scalar, by inputs.
+
+    names: of these inputs; gradients are results "grad.NAME", and lie as the inputs do. Others as of `write_program`; random numbers are
+    those of seed 0. TraceError where there is no result "loss"; UnsupportedError with all that is in the way.
+    """
+    check(graph)
+    if "loss" not in result_order(graph):
+        raise TraceError(f'gradients: expected a result "loss" but got {", ".join(result_order(graph))}')
+    given, told = shardings or {}, settings or Settings(is_differentiated=True)
+    specs = OrderedDict(
+        (each.name, TensorSpec(each.type.shape, each.type.dtype, given.get(each.name)))
+        for each in graph.inputs
+        if each.type is not None
+    )
+
+    def main(**values: Value) -> OrderedDict[str, Value]:
+        def loss_of(chosen: Mapping[str, Value]) -> Any:
+            results = evaluate(graph, Importer(0, hooks, told), {**values, **chosen})
+            return results.pop("loss"), dict(results)
+
+        (loss, others), grads = value_and_grad(loss_of, has_aux=True)({name: values[name] for name in names})
+        return OrderedDict({"loss": loss, **others, **{f"{PREFIX}{name}": grads[name] for name in names}})
+
+    others = [name for name in result_order(graph) if name != "loss"]
+    places = {"loss": None, **dict.fromkeys(others), **{f"{PREFIX}{name}": given.get(name) for name in names}}
+    return trace_program(main, specs, mesh, out_shardings=OrderedDict(places), name=graph.name)
