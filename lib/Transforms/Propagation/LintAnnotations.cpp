@@ -12,9 +12,9 @@ using namespace mlir;
 using namespace shoal;
 
 /// Searches of the whole program without one annotation.
-static constexpr size_t kMostTried = 32;
+static constexpr size_t kMostTried = 16;
 /// Annotations in whose place others are tried.
-static constexpr size_t kMostReplaced = 8;
+static constexpr size_t kMostReplaced = 6;
 /// Of what sending costs: less is no finding.
 static constexpr double kLeastShare = 0.02;
 
@@ -27,6 +27,8 @@ struct Price {
 
 struct Finding {
   unsigned op;
+  /// Among the suspects.
+  size_t rank;
   /// Without the annotation.
   Price freed;
   /// What it might say instead, and the price of that.
@@ -66,6 +68,7 @@ private:
   void findReplacement(Finding &finding) const;
   Location locationOf(unsigned op) const;
   std::string textOf(const ShardingConstraint &constraint, unsigned op) const;
+  std::string nameOf(unsigned op) const;
   void tellCost(const Finding &finding) const;
   void tellUnusedAxes() const;
 
@@ -141,7 +144,11 @@ Price Linter::priceOf(const Assignment &plan) const {
 bool Linter::isBetter(const Price &price) const {
   double sending = now.cost.bytes() + now.cost.latency;
   double least = std::max(kLeastShare * sending, options.latencyBytes);
-  return sending > 0 && price.held <= now.held * (1 + kLeastShare) &&
+  // Operations alone are told of where they are many.
+  bool sendsLess = price.cost.bytes() < now.cost.bytes() ||
+                   price.cost.total() < (1 - kLeastShare) * now.cost.total();
+  return sending > 0 && sendsLess &&
+         price.held <= now.held * (1 + kLeastShare) &&
          price.cost.total() <= now.cost.total() - least;
 }
 
@@ -245,12 +252,17 @@ static std::string describe(const AssignmentCost &cost,
                        int64_t(cost.bytes()), cost.total() / whole.total());
 }
 
+/// `annotation <@mesh, [{"x"}, {}]> of argument 0 "w"`.
+std::string Linter::nameOf(unsigned op) const {
+  std::string of = extracted.describe(op);
+  return "annotation " + textOf(*problem.ops[op].constraint, op) + " of " +
+         llvm::StringRef(of).split(" at ").first.str();
+}
+
 void Linter::tellCost(const Finding &finding) const {
-  std::string what = extracted.describe(finding.op);
   InFlightDiagnostic warning =
-      mlir::emitWarning(locationOf(finding.op), "the annotation of ");
-  warning << llvm::StringRef(what).split(" at ").first
-          << llvm::formatv(" is dear: a device sends {0:N} bytes",
+      mlir::emitWarning(locationOf(finding.op), nameOf(finding.op));
+  warning << llvm::formatv(" is dear: a device sends {0:N} bytes",
                            int64_t(now.cost.bytes()))
                  .str();
   if (isBetter(finding.freed))
@@ -288,19 +300,19 @@ void Linter::run() {
   for (unsigned op : findSuspects()) {
     Assignment freed = searchWith(op, std::nullopt);
     bool isInside = !extracted.ops[op].isArgument();
-    tried.push_back({op, priceOf(freed)});
+    tried.push_back({op, tried.size(), priceOf(freed)});
     if (isInside && isSamePlan(freed))
       idle.push_back(op);
   }
   // What is gained by another annotation is gained by none, too, as a rule; but
-  // the search may lose its way without. Suspects are in order.
-  auto freedCost = [&](const Finding &finding) {
-    return std::min(finding.freed.cost.total(), now.cost.total());
+  // the search may lose its way without.
+  auto order = [&](const Finding &finding) {
+    return std::pair(std::min(finding.freed.cost.total(), now.cost.total()),
+                     finding.rank);
   };
-  std::stable_sort(tried.begin(), tried.end(),
-                   [&](const Finding &a, const Finding &b) {
-                     return freedCost(a) < freedCost(b);
-                   });
+  llvm::sort(tried, [&](const Finding &a, const Finding &b) {
+    return order(a) < order(b);
+  });
   if (tried.size() > kMostReplaced)
     tried.resize(kMostReplaced);
   for (Finding &finding : tried)
@@ -314,9 +326,8 @@ void Linter::run() {
   for (const Finding &finding : tried)
     tellCost(finding);
   for (unsigned op : idle)
-    mlir::emitWarning(locationOf(op),
-                      "this annotation changes nothing: without it the same "
-                      "shardings are chosen");
+    mlir::emitWarning(locationOf(op), nameOf(op))
+        << " changes nothing: without it the same shardings are chosen";
 }
 
 void shoal::lintAnnotations(const ExtractedProblem &extracted,

@@ -1,7 +1,7 @@
 // RUN: shoal-opt %s --split-input-file --shoal-import --shoal-assign="lint flops-per-byte=1000" -o /dev/null 2>&1 | FileCheck %s
 
 // A weight that is split over the wrong axis: its product is over what "model" splits.
-// CHECK: lint.mlir:[[@LINE+4]]:{{.*}}: warning: the annotation of argument 2 "w2" is dear: a device sends 43,008 bytes, without it 12,288, at 33% of the plan's price
+// CHECK: lint.mlir:[[@LINE+4]]:{{.*}}: warning: annotation <@mesh, [{"data"}, {}]> of argument 2 "w2" is dear: a device sends 43,008 bytes, without it 12,288, at 33% of the plan's price
 // CHECK: note: with <@mesh, [{"model"}, {}]> in its place it sends 12,288, at 33% of the plan's price
 shoal.mesh @mesh = <["data" = 2, "model" = 4]>
 func.func @wrong_axis(%x: tensor<64x64xf32> {shoal.name = "x", shoal.sharding = #shoal.sharding<@mesh, [{"data"}, {}]>}, %w1: tensor<64x1024xf32> {shoal.name = "w1", shoal.sharding = #shoal.sharding<@mesh, [{}, {"model"}]>},
@@ -14,7 +14,7 @@ func.func @wrong_axis(%x: tensor<64x64xf32> {shoal.name = "x", shoal.sharding = 
 
 // -----
 
-// CHECK: lint.mlir:[[@LINE+4]]:{{.*}}: warning: this annotation changes nothing: without it the same shardings are chosen
+// CHECK: lint.mlir:[[@LINE+4]]:{{.*}}: warning: annotation <@mesh, [{"data"}, {}]> of shoal.sharding_constraint changes nothing: without it the same shardings are chosen
 shoal.mesh @mesh = <["data" = 2]>
 func.func @of_no_use(%x: tensor<64x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"data"}, {}]>}) -> (tensor<64x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"data"}]>}) {
   %e = math.exp %x : tensor<64x64xf32>

@@ -12,7 +12,7 @@ import pytest
 from shoal_testing import BIN, ROOT
 
 LAYOUTS = sorted((ROOT / "test" / "Layouts").glob("*.mlir"))
-FOUND = re.compile(r":(\d+):\d+: warning: the annotation of .* is dear: ")
+FOUND = re.compile(r":(\d+):\d+: warning: annotation .* is dear: ")
 SPLIT = re.compile(r"shoal\.split %(\w+) \{dim = (\d+), num_partitions = (\d+)\} : tensor<([\dx]+)xf32>")
 PRODUCT = re.compile(r"^  %(\w+) = shoal\.einsum .* -> (tensor<\d+x\d+x\d+x\d+xf32>)$")
 
