@@ -13,7 +13,6 @@ import shoal
 import shoal.torch as st
 import torch
 from shoal import P
-from shoal.moe import Layout
 from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
@@ -32,7 +31,7 @@ model = Qwen3MoeForCausalLM(Qwen3MoeConfig(
 st.register_experts()
 model.set_experts_implementation("shoal")  # one op a layer, whose rows go to their experts' devices
 
-layout = Layout(shoal.Mesh(expert=4), {"dp": ("expert",), "ep": ("expert",)})
+layout = shoal.moe.Layout(shoal.Mesh(expert=4), {"dp": ("expert",), "ep": ("expert",)})
 batches = [torch.from_numpy(batch[:, :-1]).long() for batch in text_batches(options.steps, 8, 64)]
 step = st.train_step(
     model, lambda model, ids: model(input_ids=ids, labels=ids).loss, torch.optim.AdamW(model.parameters(), lr=3e-3), batches[0],

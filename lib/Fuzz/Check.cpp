@@ -215,12 +215,10 @@ Checker::checkRewritten(ModuleOp partitioned, ArrayRef<Tensor> expected,
 static LogicalResult searchLittle(OpPassManager &passes) {
   for (Pass &pass : passes.getPasses())
     if (pass.getArgument() == "shoal-assign")
-      return pass.initializeOptions(
-          "effort=descent",
-          [](const Twine &error) {
-            llvm::report_fatal_error(error);
-            return failure();
-          });
+      return pass.initializeOptions("effort=descent", [](const Twine &error) {
+        llvm::report_fatal_error(error);
+        return failure();
+      });
   return failure();
 }
 

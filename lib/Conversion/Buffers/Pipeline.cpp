@@ -3,8 +3,8 @@
 
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
-#include "shoal/Conversion/Buffers/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "shoal/Conversion/Buffers/Passes.h"
 #include "shoal/Conversion/Cleanup/Passes.h"
 
 using namespace mlir;
