@@ -348,8 +348,9 @@ Plan Search::searchFolded(const FoldedProblem &folded) {
   return plan;
 }
 
+/// Less effort takes no time that grows faster than layers do.
 Plan Search::search() {
-  if (options.foldRepeats)
+  if (options.foldRepeats && options.effort >= SearchEffort::Quick)
     if (std::optional<FoldedProblem> folded = foldRepeats(given))
       return searchFolded(*folded);
   return searchWhole();

@@ -195,6 +195,10 @@ struct LayerOps {
   std::vector<unsigned> ops;
   int first = 0;
   int last() const { return first + int(ops.size()) - 1; }
+  /// Whether it has the layers that stay on either side of these.
+  bool reachesBeyond(int from, int to) const {
+    return first <= from - kMargin && last() >= to + kMargin;
+  }
 };
 
 /// The layers of a shift, and which of them are left out.
@@ -226,7 +230,7 @@ private:
   size_t countOut(int from, int to) const;
   /// Chains that reach two layers beyond what is left out.
   bool isCut(const LayerOps &chain) const {
-    return chain.first <= from - kMargin && chain.last() >= to + kMargin;
+    return chain.reachesBeyond(from, to);
   }
   bool isOut(unsigned chain, int layer) const {
     return chain != kNoOp && from <= layer && layer <= to &&
@@ -278,8 +282,8 @@ void Layers::findChains(const Shift &shift) {
   }
 }
 
-/// From the seed's chain on, nearest first. Chains are told apart from those
-/// not reached by a number of layers that no program has.
+/// From the seed's chain on, nearest first. Ops of chains that are not reached
+/// are of none.
 void Layers::align(unsigned seed) {
   std::vector<bool> isAligned(chains.size());
   std::vector<unsigned> work = {chainOf[seed]};
@@ -336,8 +340,7 @@ void Layers::dropIrregular(const Shift &shift) {
 size_t Layers::countOut(int newFrom, int newTo) const {
   size_t count = 0;
   for (const LayerOps &chain : chains)
-    if (chainOf[chain.ops[0]] != kNoOp && chain.first <= newFrom - kMargin &&
-        chain.last() >= newTo + kMargin)
+    if (chainOf[chain.ops[0]] != kNoOp && chain.reachesBeyond(newFrom, newTo))
       count += newTo - newFrom + 1;
   return count;
 }

@@ -140,6 +140,17 @@ TEST(Fold, PlansAreAsCheap) {
           << layers << " layers, period " << period;
 }
 
+TEST(Fold, LittleEffortGoesNoFurtherThanItSays) {
+  AssignmentProblem problem = Stack(12).problem;
+  for (SearchEffort effort : {SearchEffort::Greedy, SearchEffort::Descent}) {
+    AssignmentOptions options;
+    options.effort = effort;
+    double folded = assignChecked(problem, options).cost.total();
+    options.foldRepeats = false;
+    EXPECT_EQ(folded, assignChecked(problem, options).cost.total());
+  }
+}
+
 /// Each layer adds a table, which lies split along "x", to a value that is
 /// whole: either the table is gathered, once for all layers, or each layer
 /// splits its value and gathers the sum.
