@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shoal.torch.graph import Graph, Input, Node, Output, Ref, Type, names_in
+from shoal.torch.graph import Graph, Input, Node, Output, Ref, Type, names_in, types_of
 
 OWN_GRADIENT = "shoal.own_gradient.default"
 _COTANGENT = "shoal.cotangent.default"
@@ -18,7 +18,7 @@ def with_own_gradients(graph: Graph) -> Graph:
     """The graph, of whose nodes "shoal.own_gradient" hold their backward: a graph of cotangents, then of "residuals", values
     around it that it reads. What is made of cotangents is nowhere else. Graphs within it likewise."""
     behind = _behind_cotangents(graph.nodes)
-    types = _types(graph) if behind else {}
+    types = types_of(graph) if behind else {}
     nodes = []
     for node in graph.nodes:
         if any(result.name in behind for result in node.results):
@@ -69,8 +69,3 @@ def _nodes_of_backward(nodes: Sequence[Node], owner: Node, behind: set[str]) -> 
             wanted |= set(names_in(node.args))
             found.append(node)
     return found[::-1]
-
-
-def _types(graph: Graph) -> dict[str, Type | None]:
-    made = {result.name: result.type for node in graph.nodes for result in node.results}
-    return made | {given.value: given.type for given in graph.inputs}

@@ -181,6 +181,12 @@ class Graph:
     out_tree: Tree = LEAF
 
 
+def types_of(graph: Graph) -> dict[str, Type | None]:
+    """The types of its inputs and of what its nodes make, by name; of constants and of what is no tensor None."""
+    made = {result.name: result.type for node in graph.nodes for result in node.results}
+    return made | {given.value: given.type for given in graph.inputs}
+
+
 def names_in(argument: Any) -> list[str]:
     """The names of all values that an argument of a node, or several, refer to; not those within graphs."""
     if isinstance(argument, Ref):

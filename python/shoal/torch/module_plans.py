@@ -24,7 +24,8 @@ def sharding_plan(module: Any, axes: Mapping[str, str | Sequence[str] | None] | 
       major to minor, or None; those that are not named are not there, as axes of size 1. None: all, by their own names.
     TraceError where no module has one; UnsupportedError of a type of an axis that is not known, with its module.
     """
-    configs = {path: _config_of(inner) for path, inner in module.named_modules() if _config_of(inner) is not None}
+    found = {path: _config_of(inner) for path, inner in module.named_modules()}
+    configs = {path: config for path, config in found.items() if config is not None}
     if not configs:
         raise TraceError(f"{type(module).__name__}: none of its modules has a sharding_config")
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from shoal.errors import TraceError
 from shoal.names import nearest
-from shoal.torch.graph import Graph, Input, Node, Output, Ref, Result, names_in
+from shoal.torch.graph import Graph, Input, Node, Output, Ref, Result, names_in, types_of
 from shoal.torch.shardings import expanded
 
 SEGMENT = "shoal.segment"
@@ -25,8 +25,7 @@ def with_segments(graph: Graph, policies: Mapping[str, str]) -> Graph:
         if not any(fnmatch.fnmatchcase(path, one) for path in paths for one in expanded(glob)):
             raise TraceError(f'remat: "{glob}" matches none of {len(paths)} modules{nearest(glob, paths)}')
     owners = {path: _owner(path, policies) for path in {node.place.module for node in graph.nodes}}
-    types = {given.value: given.type for given in graph.inputs}
-    types |= {result.name: result.type for node in graph.nodes for result in node.results}
+    types = types_of(graph)
     constants = {given.value: given for given in graph.inputs if given.type is None}
     runs = [(owner, list(nodes)) for owner, nodes in itertools.groupby(graph.nodes, lambda node: owners[node.place.module])]
     nodes: list[Node] = []
