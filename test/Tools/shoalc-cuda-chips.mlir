@@ -11,7 +11,7 @@
 // H100: has 83,500,000,000 for a program
 // B200: has 189,000,000,000 for a program
 // B300: has 285,000,000,000 for a program
-// HELP: --memory-limit={{.*}} of a program for CUDA without --remat for its chip's: that of --machine, or 83.5 GB of an A100 (sm_80) and an H100 (sm_90), 189 of a B200 (sm_100), 285 of a B300 (sm_103)
+// HELP: --memory-limit={{.*}} of a program for CUDA with no policy for its chip's: the given machine's, or 83.5 GB of an A100 (sm_80) and an H100 (sm_90), 189 of a B200 (sm_100), 285 of a B300 (sm_103)
 func.func @main(%x: tensor<262144x262144xf32>) -> tensor<262144x262144xf32> {
   %y = math.tanh %x : tensor<262144x262144xf32>
   return %y : tensor<262144x262144xf32>

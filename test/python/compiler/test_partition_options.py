@@ -76,6 +76,7 @@ def test_fields_reach_the_compiler():
         "machine": "box.toml",
         "repeat_margin": 5.5,
         "quick_search": True,
+        "lint": True,
         "warn_repeated_work": 6.5,
         "max_repeated_work": 7.5,
         "memory_limit": "12GiB",

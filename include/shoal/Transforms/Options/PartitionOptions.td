@@ -83,7 +83,7 @@ def MemoryLimit : PartitionOption<"memoryLimit", "std::string",
     "memory-limit", "bytes",
     "The most that a device may hold, as 12GiB: backward passes compute again "
     "what they would hold beyond it; empty for any number, of a program for "
-    "CUDA without --remat for its chip's: that of --machine, or 83.5 GB of an "
+    "CUDA with no policy for its chip's: the given machine's, or 83.5 GB of an "
     "A100 (sm_80) and an H100 (sm_90), 189 of a B200 (sm_100), 285 of a B300 "
     "(sm_103)">;
 def Remat : PartitionOption<"remat", "std::string", "remat", "policy",
