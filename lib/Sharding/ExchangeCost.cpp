@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/ExchangeCost.h"
+#include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -98,66 +99,6 @@ static std::vector<int64_t> wantedRows(int64_t n, int64_t shards, int64_t rows,
   return wanted;
 }
 
-/// What devices receive, and what the holders of each block are asked for.
-class Tally {
-public:
-  Tally(llvm::ArrayRef<int64_t> shape, const End &from, const End &to,
-        llvm::ArrayRef<RowWindow> windows)
-      : shape(shape), from(from), to(to), windows(windows),
-        demands(from.numBlocks) {
-    for (size_t d = 0; d < shape.size(); ++d)
-      wantedRowsOf.push_back(wantedRows(shape[d], from.shards[d], from.rows[d],
-                                        to.shards[d], windows[d]));
-  }
-
-  /// Counts `devices` that have this shard and want that one.
-  void add(const Indices &has, const Indices &wants, int64_t devices) {
-    int64_t block = 0, own = 1, boxes = 1, wanted = 1;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      int64_t n = shape[d];
-      int64_t begin = std::min(n, has[d] * from.rows[d]);
-      int64_t end = std::min(n, begin + from.rows[d]);
-      RowRange window = windows[d].rangeIn(n, wants[d]);
-      own *= std::max<int64_t>(
-          std::min(end, window.end) - std::max(begin, window.begin), 0);
-      boxes *= wantedRowsOf[d][has[d]];
-      wanted *= window.end - window.begin;
-      block = block * from.shards[d] + has[d];
-    }
-    received = std::max(received, wanted - own);
-    // `to.copies` devices want each box; those that have the block do not ask.
-    Demand &demand = demands[block];
-    demand.boxes = boxes;
-    demand.others = demand.others.value_or(boxes * to.copies) - own * devices;
-  }
-
-  ExchangeTraffic traffic() const {
-    ExchangeTraffic traffic{0, 0, received};
-    for (const Demand &demand : demands) {
-      int64_t sent = shardSize(demand.others.value_or(0), from.copies);
-      traffic.sent = std::max(traffic.sent, sent);
-      traffic.packed = std::max(traffic.packed, std::min(sent, demand.boxes));
-    }
-    return traffic;
-  }
-
-private:
-  /// Of a block: the elements of all boxes that are wanted of it, and what
-  /// devices want of it that do not have it.
-  struct Demand {
-    int64_t boxes = 0;
-    std::optional<int64_t> others;
-  };
-
-  llvm::ArrayRef<int64_t> shape;
-  const End &from, &to;
-  llvm::ArrayRef<RowWindow> windows;
-  /// For each dimension.
-  std::vector<std::vector<int64_t>> wantedRowsOf;
-  std::vector<Demand> demands;
-  int64_t received = 0;
-};
-
 /// A digit of the position that both ends are made of whole ones of, and by how
 /// much it moves on the shards of each dimension.
 struct CommonDigit {
@@ -208,22 +149,164 @@ commonDigits(const BlockLayout &source, const BlockLayout &target) {
   return common;
 }
 
-/// Adds all combinations of the digits, each standing for `devices`.
-static void addAll(llvm::ArrayRef<CommonDigit> digits, int64_t devices,
-                   Indices &has, Indices &wants, Tally &tally) {
-  if (digits.empty())
-    return tally.add(has, wants, devices);
-  const CommonDigit &first = digits.front();
-  auto move = [&](int64_t by) {
-    for (size_t d = 0; d < has.size(); ++d) {
-      has[d] += by * first.has[d];
-      wants[d] += by * first.wants[d];
-    }
-  };
-  for (int64_t i = 0; i < first.digit.size; ++i, move(1))
-    addAll(digits.drop_front(), devices, has, wants, tally);
-  move(-first.digit.size);
+namespace {
+
+/// Dimensions whose shards follow from the same digits: what a device has and
+/// wants along them says nothing of what it has and wants along others.
+struct Part {
+  llvm::SmallVector<unsigned, 4> dims;
+  /// Nothing: those of the whole position, whatever they are.
+  std::optional<llvm::SmallVector<CommonDigit>> digits;
+
+  int64_t combinations(int64_t numDevices) const {
+    if (!digits)
+      return numDevices;
+    int64_t number = 1;
+    for (const CommonDigit &common : *digits)
+      number *= common.digit.size;
+    return number;
+  }
+};
+
+/// Elements that are wanted, and those of them that who wants them has. Along
+/// several parts both multiply.
+struct Want {
+  int64_t all = 1, own = 1;
+};
+
+/// Wants none of which is more in all, and less in own, than another one: the
+/// rest is the largest difference of no product.
+using Wants = llvm::SmallVector<Want, 4>;
+
+/// What devices want of their windows along a part's dimensions, and what all
+/// devices together want of each block.
+struct PartTraffic {
+  Wants received, asked;
+};
+
+} // namespace
+
+static Wants largest(Wants wants) {
+  llvm::sort(wants, [](const Want &a, const Want &b) {
+    return a.all != b.all ? a.all > b.all : a.own < b.own;
+  });
+  Wants kept;
+  for (const Want &want : wants)
+    if (kept.empty() || want.own < kept.back().own)
+      kept.push_back(want);
+  return kept;
 }
+
+static Wants product(const Wants &a, const Wants &b) {
+  Wants all;
+  for (const Want &first : a)
+    for (const Want &second : b)
+      all.push_back({first.all * second.all, first.own * second.own});
+  return largest(std::move(all));
+}
+
+/// The parts of the dimensions, by the digits that move on their shards.
+static llvm::SmallVector<Part, 4>
+partsOf(unsigned rank,
+        const std::optional<llvm::SmallVector<CommonDigit>> &digits) {
+  if (!digits)
+    return {Part{llvm::to_vector<4>(llvm::seq(rank)), std::nullopt}};
+  llvm::IntEqClasses classes(rank);
+  llvm::SmallVector<unsigned> firstDims;
+  for (const CommonDigit &common : *digits) {
+    std::optional<unsigned> first;
+    for (unsigned d : llvm::seq(rank)) {
+      if (common.has[d] == 0 && common.wants[d] == 0)
+        continue;
+      first = first.value_or(d);
+      classes.join(*first, d);
+    }
+    firstDims.push_back(*first);
+  }
+  classes.compress();
+  llvm::SmallVector<Part, 4> parts(classes.getNumClasses());
+  for (unsigned d : llvm::seq(rank))
+    parts[classes[d]].dims.push_back(d);
+  for (Part &part : parts)
+    part.digits.emplace();
+  for (auto [common, d] : llvm::zip_equal(*digits, firstDims))
+    parts[classes[d]].digits->push_back(common);
+  return parts;
+}
+
+namespace {
+
+/// The traffic along a part's dimensions.
+class PartTally {
+public:
+  PartTally(const Part &part, llvm::ArrayRef<int64_t> shape, const End &from,
+            const End &to, llvm::ArrayRef<RowWindow> windows)
+      : part(part), shape(shape), from(from), windows(windows) {
+    int64_t blocks = 1;
+    for (unsigned d : part.dims) {
+      wantedRowsOf.push_back(wantedRows(shape[d], from.shards[d], from.rows[d],
+                                        to.shards[d], windows[d]));
+      blocks *= from.shards[d];
+    }
+    demands.assign(blocks, {0, 0});
+  }
+
+  /// Counts a device that has this shard and wants that one.
+  void add(const Indices &has, const Indices &wants) {
+    int64_t block = 0, boxes = 1;
+    Want want;
+    for (auto [i, d] : llvm::enumerate(part.dims)) {
+      int64_t n = shape[d];
+      int64_t begin = std::min(n, has[d] * from.rows[d]);
+      int64_t end = std::min(n, begin + from.rows[d]);
+      RowRange window = windows[d].rangeIn(n, wants[d]);
+      want.own *= std::max<int64_t>(
+          std::min(end, window.end) - std::max(begin, window.begin), 0);
+      want.all *= window.end - window.begin;
+      boxes *= wantedRowsOf[i][has[d]];
+      block = block * from.shards[d] + has[d];
+    }
+    received.push_back(want);
+    demands[block].all = boxes;
+    demands[block].own += want.own;
+  }
+
+  /// Adds all combinations of the digits.
+  void addAll(llvm::ArrayRef<CommonDigit> digits, Indices &has,
+              Indices &wants) {
+    if (digits.empty())
+      return add(has, wants);
+    const CommonDigit &first = digits.front();
+    auto move = [&](int64_t by) {
+      for (unsigned d : part.dims) {
+        has[d] += by * first.has[d];
+        wants[d] += by * first.wants[d];
+      }
+    };
+    for (int64_t i = 0; i < first.digit.size; ++i, move(1))
+      addAll(digits.drop_front(), has, wants);
+    move(-first.digit.size);
+  }
+
+  PartTraffic traffic() {
+    return {largest(std::move(received)), largest(std::move(demands))};
+  }
+
+private:
+  const Part &part;
+  llvm::ArrayRef<int64_t> shape;
+  const End &from;
+  llvm::ArrayRef<RowWindow> windows;
+  /// For each dimension of the part.
+  std::vector<std::vector<int64_t>> wantedRowsOf;
+  /// What each device wants.
+  Wants received;
+  /// Of each block: the elements of all boxes that are wanted of it, and those
+  /// that its holders want themselves.
+  Wants demands;
+};
+
+} // namespace
 
 /// Upper bounds, for any number of devices: as if none had any element of its
 /// windows before.
@@ -248,32 +331,53 @@ static ExchangeTraffic boundOf(llvm::ArrayRef<int64_t> shape, const End &from,
   return {sent, std::min(sent, boxes), wanted};
 }
 
+/// `devices` are alike in what they have and want along all dimensions.
+static ExchangeTraffic trafficOf(const Wants &received, const Wants &asked,
+                                 int64_t devices, const End &from,
+                                 const End &to) {
+  ExchangeTraffic traffic;
+  for (const Want &want : received)
+    traffic.received = std::max(traffic.received, want.all - want.own);
+  for (const Want &want : asked) {
+    // `to.copies` devices want each box; those that have the block do not ask.
+    int64_t others = want.all * to.copies - want.own * devices;
+    int64_t sent = shardSize(others, from.copies);
+    traffic.sent = std::max(traffic.sent, sent);
+    traffic.packed = std::max(traffic.packed, std::min(sent, want.all));
+  }
+  return traffic;
+}
+
 ExchangeTraffic shoal::exchangeTraffic(llvm::ArrayRef<int64_t> shape,
                                        int64_t numDevices,
                                        const BlockLayout &source,
                                        const BlockLayout &target,
                                        llvm::ArrayRef<RowWindow> windows) {
   End from(shape, numDevices, source), to(shape, numDevices, target);
-  auto digits = commonDigits(source, target);
-  int64_t combinations = 1;
-  if (digits)
-    for (const CommonDigit &common : *digits)
-      combinations *= common.digit.size;
-  int64_t counted = digits ? combinations : numDevices;
-  if (std::max(counted, from.numBlocks) > kMostCounted)
-    return boundOf(shape, from, to, windows);
-  Tally tally(shape, from, to, windows);
-  Indices has(shape.size(), 0), wants(shape.size(), 0);
-  if (digits) {
-    addAll(*digits, numDevices / combinations, has, wants, tally);
-    return tally.traffic();
+  Wants received = {{1, 1}}, asked = {{1, 1}};
+  int64_t counted = 1;
+  for (const Part &part : partsOf(shape.size(), commonDigits(source, target))) {
+    int64_t combinations = part.combinations(numDevices), blocks = 1;
+    for (unsigned d : part.dims)
+      blocks *= from.shards[d];
+    if (std::max(combinations, blocks) > kMostCounted)
+      return boundOf(shape, from, to, windows);
+    counted *= combinations;
+    PartTally tally(part, shape, from, to, windows);
+    Indices has(shape.size(), 0), wants(shape.size(), 0);
+    if (part.digits)
+      tally.addAll(*part.digits, has, wants);
+    else
+      for (int64_t device = 0; device < numDevices; ++device) {
+        from.indicesOf(device, has);
+        to.indicesOf(device, wants);
+        tally.add(has, wants);
+      }
+    PartTraffic traffic = tally.traffic();
+    received = product(received, traffic.received);
+    asked = product(asked, traffic.asked);
   }
-  for (int64_t device = 0; device < numDevices; ++device) {
-    from.indicesOf(device, has);
-    to.indicesOf(device, wants);
-    tally.add(has, wants, 1);
-  }
-  return tally.traffic();
+  return trafficOf(received, asked, numDevices / counted, from, to);
 }
 
 int64_t shoal::exchangedElements(llvm::ArrayRef<int64_t> shape,

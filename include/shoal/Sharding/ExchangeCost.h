@@ -38,9 +38,11 @@ struct ExchangeTraffic {
 /// into blocks, gets a window along each dimension: that at its index over the
 /// dimension's digits of `target`. Each device receives the elements of its
 /// windows that are not in its block; those who have a block share what is
-/// asked of it evenly. Padding does not travel. Devices are counted up to
-/// 16,384 that differ in what they have and want; for more, the numbers are
-/// bounds: those of devices that have nothing of their windows yet.
+/// asked of it evenly. Padding does not travel. Dimensions whose shards follow
+/// from other digits of the position are counted apart. Devices are counted up
+/// to 16,384 that differ in what they have and want along dimensions of the
+/// same digits; for more, the numbers are bounds: those of devices that have
+/// nothing of their windows yet.
 ExchangeTraffic exchangeTraffic(llvm::ArrayRef<int64_t> shape,
                                 int64_t numDevices, const BlockLayout &source,
                                 const BlockLayout &target,

@@ -166,6 +166,17 @@ TEST(ExchangeTraffic, of_devices_in_another_order_is_the_same) {
             (ExchangeTraffic{12, 12, 12}));
 }
 
+/// Each of 65,536 devices has a square, and gets a row and a column more on
+/// both sides: no more devices have to be looked at than lie along one side.
+TEST(ExchangeTraffic, of_dims_with_axes_of_their_own_is_counted_apart) {
+  ExchangeCall call;
+  for (int64_t axis : {0, 1})
+    call.dims.push_back(
+        {1024, 4, -1, 1, 6, {{axis, 1, 256}}, {{axis, 1, 256}}});
+  EXPECT_EQ(trafficOf(call, rt::Mesh("mesh", {{"x", 256}, {"y", 256}}, {})),
+            (ExchangeTraffic{6 * 6 - 4 * 4, 6 * 6 - 4 * 4, 6 * 6 - 4 * 4}));
+}
+
 TEST(ExchangeTraffic, of_more_devices_than_are_counted_is_bounded) {
   constexpr int64_t devices = 20000;
   std::vector<rt::Mesh> meshes = {rt::Mesh("mesh", {{"x", devices}}, {})};
