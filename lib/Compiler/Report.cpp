@@ -46,8 +46,15 @@ llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
   llvm::json::Value ratio = nullptr;
   if (description.globalEinsumFlops != 0)
     ratio = getEinsumRatio(description);
+  llvm::json::Value certificate = nullptr;
+  if (const auto &own = description.certificate)
+    certificate =
+        llvm::json::Object{{"cost", own->cost},
+                           {"lower_bound", own->lowerBound},
+                           {"unit", own->inTime ? "nanoseconds" : "bytes"}};
   return llvm::json::Object{
       {"devices", description.devices},
+      {"certificate", std::move(certificate)},
       {"collectives", std::move(counts)},
       {"bytes_sent_per_device", std::move(bytes)},
       {"peak_bytes_per_device", program.peakBytes()},
@@ -185,6 +192,8 @@ void shoal::printSummary(const LoweredProgram &program,
   if (forecast)
     times = timesOfCollectives(*forecast);
   printCollectives(description.collectives, times, machine, os);
+  if (description.certificate)
+    os << "shardings " << description.certificate->text() << '\n';
   printLines("one-hot einsums", description.oneHots, os);
   printLines("computed again", description.rematerialized, os);
   os << llvm::formatv("arithmetic: {0:N} operations on a device, {1:N} of them "

@@ -221,6 +221,7 @@ FailureOr<ProgramDescription> shoal::describeProgram(ModuleOp module) {
   program.arithmetic = countArithmetic(func);
   program.oneHots = readLines(func, kOneHotsAttr);
   program.rematerialized = readLines(func, kRematerializedAttr);
+  program.certificate = Certificate::fromAttr(func->getAttr(kCertificateAttr));
   program.globalEinsumFlops = readGlobalFlops(module, func);
   return program;
 }

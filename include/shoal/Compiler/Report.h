@@ -12,7 +12,8 @@
 
 namespace shoal {
 
-/// The object of `--stats`: devices, collectives, bytes_sent_per_device,
+/// The object of `--stats`: devices, certificate (cost, lower_bound, unit; null
+/// without --certify), collectives, bytes_sent_per_device,
 /// peak_bytes_per_device, arena_bytes_per_device, flops_per_device,
 /// einsum_flops_ratio (of all products; null where the global number is
 /// unknown), rematerialized (texts: what the backward pass computes again),

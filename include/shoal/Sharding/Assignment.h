@@ -124,6 +124,8 @@ struct AssignmentOptions {
   /// Charged for each reshard that sends anything, in bytes.
   double latencyBytes = 0;
   SearchEffort effort = SearchEffort::Full;
+  /// Searches from where a lower bound is nearest, too, and says the bound.
+  bool certify = false;
   /// Searches layers that repeat once. Without, each on its own: the same plan
   /// as a rule, in time that grows faster than layers do.
   bool foldRepeats = true;
@@ -170,6 +172,9 @@ struct Assignment {
   /// For each op and operand the version it reads.
   std::vector<llvm::SmallVector<unsigned, 2>> uses;
   AssignmentCost cost;
+  /// No assignment costs less. Only where it was asked for, and not where an op
+  /// has too many choices (65,536).
+  std::optional<double> lowerBound;
   /// Operations of all devices over those of the program: 1 where nothing is
   /// computed twice.
   double flopsRatio = 1;

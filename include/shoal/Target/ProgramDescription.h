@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Dialect/Shoal/IR/Certificate.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "llvm/Support/JSON.h"
 
@@ -80,6 +81,8 @@ struct ProgramDescription {
   /// What the backward pass computes again, a line for all and for each large
   /// value.
   std::vector<std::string> rematerialized;
+  /// How near its shardings are to the cheapest, where that was asked for.
+  std::optional<Certificate> certificate;
   ArithmeticCost arithmetic;
   /// Einsum flops of the global program; 0 where the module does not say.
   double globalEinsumFlops = 0;

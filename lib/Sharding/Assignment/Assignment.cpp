@@ -3,6 +3,7 @@
 
 #include "shoal/Sharding/Assignment.h"
 #include "Fold.h"
+#include "LowerBound.h"
 #include "Search.h"
 #include "shoal/Sharding/CanonicalOrder.h"
 #include "llvm/ADT/STLExtras.h"
@@ -155,6 +156,7 @@ private:
   Plan unfold(const Plan &found, llvm::ArrayRef<unsigned> standIns);
   Plan searchFolded(const FoldedProblem &folded);
   Plan search();
+  std::optional<double> certify(Plan &plan);
   void improve(Plan &plan, double slack, llvm::ArrayRef<FoundMoves> tried);
 
   const AssignmentProblem &given;
@@ -357,6 +359,30 @@ Plan Search::search() {
 }
 
 //===----------------------------------------------------------------------===//
+// A lower bound
+//===----------------------------------------------------------------------===//
+
+/// What no plan costs less than; searches from the plans that it suggests, too.
+std::optional<double> Search::certify(Plan &plan) {
+  constexpr unsigned kMostSweeps = 400;
+  if (moves.empty())
+    moves = findMoves(problem);
+  auto tryPlan = [&](const Choices &choices) {
+    Plan other(tables, choices);
+    leaveImpossible(other);
+    improve(other, options.slack, moves);
+    keepCheaper(plan, std::move(other), "what the bound suggests");
+    return plan.totalCost();
+  };
+  std::optional<LowerBound> bound =
+      findLowerBound(tables, plan.totalCost(), kMostSweeps, tryPlan);
+  if (!bound)
+    return std::nullopt;
+  tryPlan(bound->choices);
+  return bound->cost;
+}
+
+//===----------------------------------------------------------------------===//
 // What is found
 //===----------------------------------------------------------------------===//
 
@@ -393,8 +419,14 @@ static void settleResults(Plan &plan) {
 
 Assignment Search::run() {
   Plan plan = search();
+  std::optional<double> bound;
+  if (options.certify)
+    bound = certify(plan);
   settleResults(plan);
-  return describe(plan, std::move(hints));
+  Assignment found = describe(plan, std::move(hints));
+  if (bound)
+    found.lowerBound = std::min(*bound, found.cost.total());
+  return found;
 }
 
 Assignment shoal::assignShardings(const AssignmentProblem &problem,

@@ -8,6 +8,7 @@
 #include "Writer.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/Certificate.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
@@ -222,6 +223,8 @@ struct Assign : shoal::impl::AssignBase<Assign> {
       else
         copies.dropSent();
     }
+    if (certify)
+      certifyShardings(function, *solution);
     const auto &[extracted, assignment] = *solution;
     LDBG() << llvm::format("costs %.0f, of which %.0f bytes sent",
                            assignment.cost.total(), assignment.cost.bytes());
@@ -259,6 +262,25 @@ struct Assign : shoal::impl::AssignBase<Assign> {
            << extracted->values.size() << " values";
     Assignment assignment = assignShardings(extracted->problem, getOptions());
     return Solution{std::move(*extracted), std::move(assignment)};
+  }
+
+  /// Searches again, with a lower bound.
+  void certifyShardings(func::FuncOp function, Solution &solution) {
+    AssignmentOptions options = getOptions();
+    options.certify = true;
+    solution.assignment = assignShardings(solution.extracted.problem, options);
+    std::optional<double> bound = solution.assignment.lowerBound;
+    if (!bound) {
+      function.emitRemark(
+          "shardings have no lower bound: an op may be split in "
+          "more than 65,536 ways");
+      return;
+    }
+    Certificate certificate{solution.cost(), *bound, cluster.has_value()};
+    if (certificate.gap() == 0) // but for rounding
+      certificate.lowerBound = certificate.cost;
+    function->setAttr(kCertificateAttr, certificate.toAttr(&getContext()));
+    function.emitRemark("shardings ") << certificate.text();
   }
 
   LogicalResult readMachine(const Mesh &mesh) {

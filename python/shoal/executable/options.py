@@ -49,6 +49,8 @@ class CompileOptions:
       and then more is sent.
     lint: say which annotations are dear, and what might stand in their place, which
       change nothing, and which axes of the mesh split nothing.
+    certify: say what no shardings cost less than, and how far the chosen ones are
+      from that; the search goes on from there.
     warn_repeated_work: warn where all devices together compute more than so many
       times the operations of an even split; 0 for never (default: 1.05).
     max_repeated_work: the most operations that all devices together may compute,
@@ -94,6 +96,7 @@ class CompileOptions:
     repeat_margin: float | None = None
     quick_search: bool = False
     lint: bool = False
+    certify: bool = False
     warn_repeated_work: float | None = None
     max_repeated_work: float = 0
     memory_limit: str | int = ""  # of bytes

@@ -4,6 +4,7 @@
 // The parts of the search against exhaustive enumeration.
 
 #include "Sharding/Assignment/Search.h"
+#include "AllPlans.h"
 #include "MoeProgram.h"
 #include <gtest/gtest.h>
 #include <limits>
@@ -16,25 +17,6 @@ using namespace shoal::testing;
 namespace {
 
 Mesh mesh2x2() { return makeMesh({{"x", 2}, {"y", 2}}); }
-
-/// The least total cost of all plans.
-double bestOfAll(CostTables &tables) {
-  size_t numOps = tables.problem.ops.size();
-  std::vector<ChoiceIndex> choices(numOps, 0);
-  double best = std::numeric_limits<double>::infinity();
-  while (true) {
-    bool isAllowed = true;
-    for (unsigned op = 0; op < numOps; ++op)
-      isAllowed &= tables.choice(op, choices[op]) != nullptr;
-    if (isAllowed)
-      best = std::min(best, Plan(tables, choices).totalCost());
-    unsigned op = 0;
-    while (op < numOps && ++choices[op] == tables.classOf(op).numChoices())
-      choices[op++] = 0;
-    if (op == numOps)
-      return best;
-  }
-}
 
 double searched(const AssignmentProblem &problem,
                 const AssignmentOptions &options) {
@@ -67,38 +49,6 @@ TEST(Search, FindsTheOptimumWithTwoAxesAndPartialSums) {
   options.repeatMargin = 1;
   CostTables tables(b.problem, options, {0, 1});
   EXPECT_NEAR(searched(b.problem, options), bestOfAll(tables), 1e-9);
-}
-
-/// A random program of einsums, sums and elementwise ops on matrices.
-AssignmentProblem randomProgram(std::mt19937 &random, const Mesh &mesh) {
-  auto pick = [&](unsigned n) { return unsigned(random() % n); };
-  auto anySharding = [&]() {
-    ShardingConstraint constraint = closed({{}, {}});
-    for (AxisId axis = 0; axis < mesh.axes.size(); ++axis)
-      if (unsigned d = pick(3); d < 2)
-        constraint.dims[d].axes.push_back(axis);
-    return constraint;
-  };
-  ProgramBuilder b(mesh);
-  std::vector<unsigned> values = {b.argument({8, 8}, anySharding()),
-                                  b.argument({8, 8}, anySharding())};
-  for (int i = 0; i < 3; ++i) {
-    unsigned first = values[pick(values.size())];
-    unsigned second = values[pick(values.size())];
-    switch (pick(3)) {
-    case 0:
-      values.push_back(b.einsum("IK,KJ->IJ", {first, second}));
-      break;
-    case 1:
-      values.push_back(
-          b.elementwise({first, second}, ProgramBuilder::Additive));
-      break;
-    default:
-      values.push_back(b.elementwise({first}, ProgramBuilder::Nonlinear));
-    }
-  }
-  b.result(values.back(), anySharding());
-  return std::move(b.problem);
 }
 
 TEST(Search, IsCloseToTheOptimumOfRandomPrograms) {

@@ -70,6 +70,9 @@ def QuickSearch : PartitionOption<"quickSearch", "bool", "quick-search", "",
 def Lint : PartitionOption<"lint", "bool", "lint", "",
     "Say which annotations are dear, and what might stand in their place, "
     "which change nothing, and which axes of the mesh split nothing">;
+def Certify : PartitionOption<"certify", "bool", "certify", "",
+    "Say what no shardings cost less than, and how far the chosen ones are from "
+    "that; the search goes on from there">;
 def WarnRepeatedWork : PartitionOption<"warnRepeatedWork", "double",
     "warn-repeated-work", "times",
     "Warn where all devices together compute more than so many times the "

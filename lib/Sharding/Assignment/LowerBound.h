@@ -1,0 +1,36 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What no plan costs less than: how far a plan may be from the best one.
+
+#ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_LOWERBOUND_H
+#define SHOAL_LIB_SHARDING_ASSIGNMENT_LOWERBOUND_H
+
+#include "Plan.h"
+
+namespace shoal::assignment {
+
+/// No plan costs less; `choices` is where the bound was found, as a plan to
+/// begin from.
+struct LowerBound {
+  double cost = 0;
+  std::vector<ChoiceIndex> choices;
+};
+
+/// Takes a plan that the bound suggests, returns what the cheapest known plan
+/// costs then.
+using TryPlan = llvm::function_ref<double(const std::vector<ChoiceIndex> &)>;
+
+/// The linear relaxation's dual, by sequential reweighted message passing
+/// (Kolmogorov, "A new look at reweighted message passing", 2015) between ops
+/// and the versions of values (VersionCosts.h). Choices with which any plan
+/// costs more than `known`, what a plan costs, are left out on the way. On a
+/// tree of ops the bound is the optimum: there this is elimination. It ends
+/// where the bound is as much as what is known, gains nothing, or behind
+/// `maxSweeps`. Nothing where an op has more than 65,536 choices.
+std::optional<LowerBound> findLowerBound(CostTables &tables, double known,
+                                         unsigned maxSweeps, TryPlan tryPlan);
+
+} // namespace shoal::assignment
+
+#endif // SHOAL_LIB_SHARDING_ASSIGNMENT_LOWERBOUND_H

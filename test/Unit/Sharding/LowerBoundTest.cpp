@@ -1,0 +1,115 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Bounds against exhaustive enumeration.
+
+#include "Sharding/Assignment/LowerBound.h"
+#include "AllPlans.h"
+#include "MoeProgram.h"
+#include <gmock/gmock.h>
+
+using namespace shoal;
+using namespace shoal::assignment;
+using namespace shoal::testing;
+
+namespace {
+
+constexpr unsigned kSweeps = 400;
+
+/// As what is known is dearer than any plan, nothing is left out for it.
+LowerBound boundOf(CostTables &tables, double known = 1e12) {
+  std::optional<LowerBound> bound =
+      findLowerBound(tables, known, kSweeps, [&](auto) { return known; });
+  EXPECT_TRUE(bound);
+  return bound.value_or(LowerBound());
+}
+
+TEST(LowerBound, is_the_optimum_of_a_chain) {
+  ProgramBuilder b(makeMesh({{"x", 2}, {"y", 2}}));
+  unsigned h = b.argument({64, 16}, closed({{0}, {1}}));
+  for (int layer = 0; layer < 3; ++layer) {
+    h = b.einsum("IK,KJ->IJ", {h, b.argument({16, 16}, closed({{}, {}}))});
+    h = b.elementwise({h}, ProgramBuilder::Nonlinear);
+  }
+  b.result(h, closed({{}, {0}}));
+  AssignmentOptions options;
+  options.repeatMargin = 1;
+  CostTables tables(b.problem, options, {0, 1});
+  double best = assignShardings(b.problem, options).cost.total();
+  LowerBound bound = boundOf(tables);
+  EXPECT_NEAR(bound.cost, best, 1e-6 * best);
+  EXPECT_NEAR(Plan(tables, bound.choices).totalCost(), best, 1e-6 * best);
+}
+
+/// Values are read twice there, by one op or several, in layouts that the
+/// relaxation may divide.
+TEST(LowerBound, is_no_more_than_the_best_of_all_plans_and_mostly_equal) {
+  std::mt19937 random(11);
+  constexpr int kPrograms = 300;
+  int equal = 0;
+  double sumBounds = 0, sumBest = 0;
+  for (int i = 0; i < kPrograms; ++i) {
+    Mesh mesh = i % 8 ? makeMesh({{"x", 4}}) : makeMesh({{"x", 2}, {"y", 2}});
+    AssignmentProblem problem = randomProgram(random, mesh);
+    AssignmentOptions options;
+    options.repeatMargin = 1;
+    CostTables tables(problem, options, preferredAxisOrder(problem));
+    double best = bestOfAll(tables);
+    for (double known : {1e12, best}) {
+      LowerBound bound = boundOf(tables, known);
+      EXPECT_LE(bound.cost, best * (1 + 1e-9) + 1e-6) << "program " << i;
+      EXPECT_GE(Plan(tables, bound.choices).totalCost(), best - 1e-6);
+      if (known != best)
+        continue;
+      sumBounds += bound.cost;
+      sumBest += best;
+      equal += bound.cost >= best * (1 - 1e-6) - 1e-6;
+    }
+  }
+  EXPECT_GE(equal, kPrograms * 9 / 10);
+  EXPECT_GE(sumBounds, sumBest * 0.97);
+}
+
+TEST(LowerBound, of_layers_with_experts_is_near_their_plans) {
+  for (MoeAnnotations annotations : {MoeAnnotations::Full, MoeAnnotations::Min})
+    for (const MoeLayout &layout :
+         {MoeLayout::single(8), MoeLayout::threeAxes(2, 4, 1)}) {
+      MoeProgram moe(layout, annotations);
+      Assignment found = assignShardings(moe.problem);
+      CostTables tables(moe.problem, {}, preferredAxisOrder(moe.problem));
+      double cost = found.cost.total();
+      EXPECT_THAT(boundOf(tables, cost).cost,
+                  ::testing::AllOf(::testing::Le(cost * (1 + 1e-6)),
+                                   ::testing::Ge(cost * 0.98)));
+    }
+}
+
+TEST(LowerBound, is_said_of_what_is_chosen_where_it_is_asked_for) {
+  MoeProgram moe(MoeLayout::single(8), MoeAnnotations::Min);
+  AssignmentOptions options;
+  Assignment found = assignShardings(moe.problem, options);
+  options.certify = true;
+  Assignment certified = assignShardings(moe.problem, options);
+  EXPECT_FALSE(found.lowerBound);
+  ASSERT_TRUE(certified.lowerBound);
+  EXPECT_LE(certified.cost.total(), found.cost.total());
+  EXPECT_LE(*certified.lowerBound, certified.cost.total());
+}
+
+TEST(LowerBound, is_none_where_an_op_has_too_many_choices) {
+  ProgramBuilder b(makeMesh({{"a", 2},
+                             {"b", 2},
+                             {"c", 2},
+                             {"d", 2},
+                             {"e", 2},
+                             {"f", 2},
+                             {"g", 2},
+                             {"h", 2}}));
+  unsigned h = b.argument({512, 512, 512, 512});
+  b.result(b.elementwise({h}, ProgramBuilder::Nonlinear));
+  CostTables tables(b.problem, {}, preferredAxisOrder(b.problem));
+  EXPECT_FALSE(
+      findLowerBound(tables, 1e12, kSweeps, [](auto) { return 1e12; }));
+}
+
+} // namespace
