@@ -156,7 +156,8 @@ private:
   Plan unfold(const Plan &found, llvm::ArrayRef<unsigned> standIns);
   Plan searchFolded(const FoldedProblem &folded);
   Plan search();
-  std::optional<double> certify(Plan &plan);
+  bool isNarrow();
+  std::optional<double> searchByBound(Plan &plan, const BoundEffort &effort);
   void improve(Plan &plan, double slack, llvm::ArrayRef<FoundMoves> tried);
 
   const AssignmentProblem &given;
@@ -281,7 +282,11 @@ Plan Search::searchFrom(llvm::ArrayRef<Start> starts,
 Plan Search::searchWhole() {
   if (options.effort >= SearchEffort::Quick)
     moves = findMoves(problem);
-  return searchFrom(kStarts, moves);
+  if (options.effort < SearchEffort::Full || !isNarrow())
+    return searchFrom(kStarts, moves);
+  Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(2), moves);
+  searchByBound(plan, {.maxSplits = 20});
+  return plan;
 }
 
 /// Of each value of `plan` its layouts, as `tables` number them.
@@ -362,9 +367,22 @@ Plan Search::search() {
 // A lower bound
 //===----------------------------------------------------------------------===//
 
-/// What no plan costs less than; searches from the plans that it suggests, too.
-std::optional<double> Search::certify(Plan &plan) {
-  constexpr unsigned kMostSweeps = 400;
+/// Whether a bound takes no longer than two more starts: ops have few choices,
+/// as along one axis. Where annotations only ask, it is the starts that begin
+/// with what they ask for.
+bool Search::isNarrow() {
+  constexpr ChoiceIndex kFew = 32;
+  return llvm::none_of(given.ops, isHint) &&
+         llvm::all_of(llvm::seq<unsigned>(problem.ops.size()),
+                      [&](unsigned op) {
+                        return tables.classOf(op).numChoices() <= kFew;
+                      });
+}
+
+/// Searches from the plans that a lower bound suggests; what none costs less
+/// than.
+std::optional<double> Search::searchByBound(Plan &plan,
+                                            const BoundEffort &effort) {
   if (moves.empty())
     moves = findMoves(problem);
   auto tryPlan = [&](const Choices &choices) {
@@ -375,7 +393,7 @@ std::optional<double> Search::certify(Plan &plan) {
     return plan.totalCost();
   };
   std::optional<LowerBound> bound =
-      findLowerBound(tables, plan.totalCost(), kMostSweeps, tryPlan);
+      findLowerBound(tables, plan.totalCost(), effort, tryPlan);
   if (!bound)
     return std::nullopt;
   tryPlan(bound->choices);
@@ -421,7 +439,7 @@ Assignment Search::run() {
   Plan plan = search();
   std::optional<double> bound;
   if (options.certify)
-    bound = certify(plan);
+    bound = searchByBound(plan, {.maxSplits = 100});
   settleResults(plan);
   Assignment found = describe(plan, std::move(hints));
   if (bound)

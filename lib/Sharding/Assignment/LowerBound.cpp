@@ -2,481 +2,173 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LowerBound.h"
-#include "VersionCosts.h"
+#include "Relaxation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
-#include <map>
-#include <memory>
 
 #define DEBUG_TYPE "shoal-assign"
 
 using namespace shoal;
 using namespace shoal::assignment;
 
-static constexpr ChoiceIndex kMostChoices = 1 << 16;
-
-//===----------------------------------------------------------------------===//
-// The relaxation
-//===----------------------------------------------------------------------===//
-//
-// A plan's cost is a sum over ops, of their choices, and over values, of the
-// layouts in which they are made and needed. An op and its values agree along
-// edges:
-//
-//        value %a  ---- result of op 0, one of its layouts
-//                  ---- operand of op 1
-//                  ---- operand of op 2
-//
-// If both sides of each edge choose a layout on their own, the sum of all least
-// costs is a bound. It stays one if an edge's layout costs its op more and its
-// value as much less. Such prices (`price`) are moved to and fro until the
-// bound is as high as they get it: a value takes all that its ops know of its
-// layouts, and gives what it knows, in equal parts, to the ops that stand
-// before values behind it; then the same from the last value to the first.
+// Of what a plan costs: rounding, and what is worth more sweeps.
+static constexpr double kRounding = 1e-9, kLeastGain = 1e-6;
 
 namespace {
 
-/// All operands of an op that are one value, or one of its results.
-struct Edge {
-  unsigned op, value;
-  /// Which of the op's edges it is, and of the value's.
-  unsigned place, placeOfValue;
-  /// What its layouts, in the op's order, cost the op more, and the value less.
-  Costs price;
-};
-
-/// The values of an op's edges, its results behind its operands, and by operand
-/// and result which edge it is on.
-struct EdgesOf {
-  explicit EdgesOf(const AssignmentProblem::Op &op);
-
-  llvm::SmallVector<unsigned, 4> values, edgeOf;
-  size_t numOperands = 0;
-};
-
-/// Layouts on all edges of an op, as numbers in OpChoices::layouts, and the
-/// cheapest choice that has them.
-struct OpOption {
-  llvm::SmallVector<uint16_t, 4> layouts;
-  double cost;
-  ChoiceIndex choice;
-};
-
-/// What an op may choose; shared by ops that are alike.
-struct OpChoices {
-  explicit OpChoices(size_t numEdges) : layouts(numEdges) {}
-  void add(const Choice &choice, ChoiceIndex index, const EdgesOf &edges);
-
-  std::vector<OpOption> options;
-  /// By edge.
-  std::vector<std::vector<NeededLayouts>> layouts;
-};
-
-/// A value's edges, its op's first, and what they cost; the costs are shared by
-/// values that are alike.
-struct ValueFactor {
-  llvm::SmallVector<unsigned, 4> edges;
-  const VersionCosts *costs = nullptr;
-};
-
-/// By op.
-using AllChoices = std::vector<std::shared_ptr<const OpChoices>>;
-
-class Relaxation {
+/// What a bound is looked for with.
+class BoundSearch {
 public:
-  Relaxation(CostTables &tables, AllChoices choices);
-  /// The bound behind a sweep forward and one backward.
-  double sweep();
-  /// The choices with which a plan may cost no more than `known`.
-  AllChoices choicesWithin(double known) const;
-  /// Takes the prices of layouts that are still there.
-  void takePrices(const Relaxation &other);
-  std::vector<ChoiceIndex> decode() const;
+  BoundSearch(CostTables &tables, double known, const BoundEffort &effort,
+              TryPlan tryPlan)
+      : tables(tables), known(known), effort(effort), tryPlan(tryPlan) {}
+  std::optional<LowerBound> run();
 
 private:
-  void addEdges(unsigned op);
-  void addCosts(unsigned value);
-  llvm::ArrayRef<NeededLayouts> layoutsOf(const Edge &edge) const {
-    return choices[edge.op]->layouts[edge.place];
+  /// Some of what may be chosen, and a bound of its plans.
+  struct Node {
+    AllChoices choices;
+    std::shared_ptr<Relaxation> relaxation;
+    double bound = 0;
+  };
+
+  bool isSettled(double bound) const {
+    return bound >= known * (1 - kRounding);
   }
-  double costOf(unsigned op, const OpOption &option) const;
-  Costs costsOf(unsigned op) const;
-  Costs excessOf(unsigned op, llvm::ArrayRef<std::vector<Costs>> known) const;
-  std::shared_ptr<const OpChoices> keep(unsigned op,
-                                        const std::vector<bool> &keeps) const;
-  double bound() const;
-  Costs opMarginal(const Edge &edge) const;
-  std::vector<Costs> onTopOf(const ValueFactor &value) const;
-  std::vector<Costs> marginalsOf(const ValueFactor &value) const {
-    return value.costs->marginals(onTopOf(value));
-  }
-  bool goesOn(const Edge &edge, bool forward) const;
-  void visit(unsigned value, bool forward);
+  void tighten(Node &node, unsigned maxSweeps);
+  std::optional<unsigned> findUnsettled(const Node &node) const;
+  std::pair<Node, Node> split(const Node &node, unsigned op) const;
+  double branch(Node root);
 
   CostTables &tables;
-  AllChoices choices;
-  std::map<std::vector<LayoutId>, VersionCosts> versionCosts;
-  std::vector<Edge> edges;
-  std::vector<llvm::SmallVector<unsigned, 4>> edgesOfOp;
-  std::vector<ValueFactor> values;
+  double known;
+  const BoundEffort &effort;
+  TryPlan tryPlan;
 };
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Building it
-//===----------------------------------------------------------------------===//
-
-EdgesOf::EdgesOf(const AssignmentProblem::Op &op) {
-  for (unsigned value : op.operands) {
-    auto *found = llvm::find(values, value);
-    edgeOf.push_back(found - values.begin());
-    if (found == values.end())
-      values.push_back(value);
-  }
-  numOperands = values.size();
-  for (unsigned value : op.results) {
-    edgeOf.push_back(values.size());
-    values.push_back(value);
-  }
-}
-
-void OpChoices::add(const Choice &choice, ChoiceIndex index,
-                    const EdgesOf &edges) {
-  std::vector<NeededLayouts> own(layouts.size());
-  for (auto [edge, layout] : llvm::zip_equal(
-           edges.edgeOf,
-           llvm::concat<const LayoutId>(choice.operands, choice.results)))
-    if (!llvm::is_contained(own[edge], layout))
-      own[edge].push_back(layout);
-  OpOption option{{}, choice.cost(), index};
-  for (auto [known, needed] : llvm::zip_equal(layouts, own)) {
-    llvm::sort(needed);
-    auto found = llvm::find(known, needed);
-    option.layouts.push_back(found - known.begin());
-    if (found == known.end())
-      known.push_back(std::move(needed));
-  }
-  options.push_back(std::move(option));
-}
-
-/// Of choices with the same layouts the cheapest.
-static void dropDearer(std::vector<OpOption> &options) {
-  llvm::sort(options, [](const OpOption &a, const OpOption &b) {
-    return std::tie(a.layouts, a.cost, a.choice) <
-           std::tie(b.layouts, b.cost, b.choice);
-  });
-  options.erase(llvm::unique(options,
-                             [](const OpOption &a, const OpOption &b) {
-                               return a.layouts == b.layouts;
-                             }),
-                options.end());
-}
-
-/// Nothing where an op has too many.
-static std::optional<AllChoices> allChoicesOf(CostTables &tables) {
-  std::map<unsigned, std::shared_ptr<const OpChoices>> ofKind;
-  AllChoices all;
-  for (auto [op, own] : llvm::enumerate(tables.problem.ops)) {
-    auto &known = ofKind[tables.kindOf(op)];
-    if (!known) {
-      ChoiceIndex number = tables.classOf(op).numChoices();
-      if (number > kMostChoices)
-        return std::nullopt;
-      EdgesOf edges(own);
-      OpChoices found(edges.values.size());
-      for (ChoiceIndex index = 0; index < number; ++index)
-        if (const Choice *choice = tables.choice(op, index))
-          found.add(*choice, index, edges);
-      dropDearer(found.options);
-      known = std::make_shared<OpChoices>(std::move(found));
-    }
-    all.push_back(known);
-  }
-  return all;
-}
-
-void Relaxation::addEdges(unsigned op) {
-  auto &list = edgesOfOp.emplace_back();
-  EdgesOf own(tables.problem.ops[op]);
-  for (auto [place, value] : llvm::enumerate(own.values)) {
-    bool isMade = place >= own.numOperands;
-    auto &ofValue = values[value].edges;
-    ofValue.insert(isMade ? ofValue.begin() : ofValue.end(), edges.size());
-    list.push_back(edges.size());
-    Edge edge{op, value, unsigned(place), 0, {}};
-    edge.price.assign(layoutsOf(edge).size(), 0);
-    edges.push_back(std::move(edge));
-  }
-}
-
-void Relaxation::addCosts(unsigned value) {
-  llvm::ArrayRef<unsigned> ids = values[value].edges;
-  if (ids.empty())
-    return;
-  std::vector<LayoutId> key = {tables.valueClassOf(value)};
-  llvm::SmallVector<llvm::ArrayRef<NeededLayouts>> needed;
-  for (auto [place, id] : llvm::enumerate(ids)) {
-    edges[id].placeOfValue = place;
-    needed.push_back(layoutsOf(edges[id]));
-    key.push_back(~0u);
-    for (const NeededLayouts &layouts : needed.back()) {
-      key.push_back(layouts.size());
-      llvm::append_range(key, layouts);
-    }
-  }
-  auto found = versionCosts.find(key);
-  if (found == versionCosts.end()) {
-    auto made = llvm::map_to_vector(
-        needed[0], [](const NeededLayouts &layouts) { return layouts[0]; });
-    found = versionCosts
-                .try_emplace(std::move(key), tables, value, made,
-                             llvm::ArrayRef(needed).drop_front())
-                .first;
-  }
-  values[value].costs = &found->second;
-}
-
-Relaxation::Relaxation(CostTables &tables, AllChoices given)
-    : tables(tables), choices(std::move(given)),
-      values(tables.problem.values.size()) {
-  for (unsigned op = 0; op < choices.size(); ++op)
-    addEdges(op);
-  for (unsigned value = 0; value < values.size(); ++value)
-    addCosts(value);
-}
-
-void Relaxation::takePrices(const Relaxation &other) {
-  for (auto [own, before] : llvm::zip_equal(edges, other.edges)) {
-    llvm::ArrayRef<NeededLayouts> known = other.layoutsOf(before);
-    for (auto [price, layouts] : llvm::zip_equal(own.price, layoutsOf(own)))
-      price = before.price[llvm::find(known, layouts) - known.begin()];
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Messages
-//===----------------------------------------------------------------------===//
-
-double Relaxation::costOf(unsigned op, const OpOption &option) const {
-  double cost = option.cost;
-  for (auto [edge, layout] : llvm::zip_equal(edgesOfOp[op], option.layouts))
-    cost += edges[edge].price[layout];
-  return cost;
-}
-
-Costs Relaxation::opMarginal(const Edge &edge) const {
-  Costs least(edge.price.size(), kInfinite);
-  for (const OpOption &option : choices[edge.op]->options) {
-    double &own = least[option.layouts[edge.place]];
-    own = std::min(own, costOf(edge.op, option));
-  }
-  return least;
-}
-
-std::vector<Costs> Relaxation::onTopOf(const ValueFactor &value) const {
-  std::vector<Costs> onTop;
-  for (unsigned edge : value.edges) {
-    Costs &own = onTop.emplace_back(edges[edge].price.size());
-    llvm::transform(edges[edge].price, own.begin(), std::negate<double>());
-  }
-  return onTop;
-}
-
-/// Whether the op of an edge has one to another value in that direction.
-bool Relaxation::goesOn(const Edge &edge, bool forward) const {
-  return llvm::any_of(edgesOfOp[edge.op], [&](unsigned other) {
-    unsigned value = edges[other].value;
-    return forward ? value > edge.value : value < edge.value;
-  });
-}
-
-void Relaxation::visit(unsigned value, bool forward) {
-  const ValueFactor &own = values[value];
-  size_t before = 0, behind = 0;
-  for (unsigned id : own.edges) {
-    Edge &edge = edges[id];
-    for (auto [price, cost] : llvm::zip_equal(edge.price, opMarginal(edge)))
-      if (cost < kInfinite)
-        price -= cost;
-    before += goesOn(edge, /*forward=*/false);
-    behind += goesOn(edge, /*forward=*/true);
-  }
-  if ((forward ? behind : before) == 0)
-    return;
-  double part = 1.0 / std::max(before, behind);
-  for (auto [id, costs] : llvm::zip_equal(own.edges, marginalsOf(own)))
-    if (goesOn(edges[id], forward))
-      for (auto [price, cost] : llvm::zip_equal(edges[id].price, costs))
-        if (cost < kInfinite)
-          price += part * cost;
-}
-
-double Relaxation::sweep() {
-  for (unsigned value = 0; value < values.size(); ++value)
-    visit(value, /*forward=*/true);
-  for (unsigned value = values.size(); value-- > 0;)
-    visit(value, /*forward=*/false);
-  return bound();
-}
-
-static double leastOf(llvm::ArrayRef<double> costs) {
-  return *llvm::min_element(costs);
-}
-
-Costs Relaxation::costsOf(unsigned op) const {
-  Costs costs;
-  for (const OpOption &option : choices[op]->options)
-    costs.push_back(costOf(op, option));
-  return costs;
-}
-
-double Relaxation::bound() const {
-  double sum = 0;
-  for (unsigned op = 0; op < choices.size(); ++op)
-    sum += leastOf(costsOf(op));
-  for (const ValueFactor &value : values)
-    if (value.costs)
-      sum += leastOf(marginalsOf(value)[0]);
-  return sum;
-}
-
-/// What each of an op's choices costs more than the cheapest, with what its
-/// values know: a plan with one costs as much more than the bound, at least.
-Costs Relaxation::excessOf(unsigned op,
-                           llvm::ArrayRef<std::vector<Costs>> known) const {
-  Costs costs = costsOf(op);
-  double least = leastOf(costs);
-  for (auto [place, id] : llvm::enumerate(edgesOfOp[op])) {
-    const Edge &edge = edges[id];
-    // A value that the op makes and reads knows of one of both.
-    if (llvm::any_of(
-            llvm::ArrayRef(edgesOfOp[op]).take_front(place),
-            [&](unsigned other) { return edges[other].value == edge.value; }))
-      continue;
-    const Costs &own = known[edge.value][edge.placeOfValue];
-    least += leastOf(own);
-    for (auto [cost, option] : llvm::zip_equal(costs, choices[op]->options))
-      cost += own[option.layouts[place]];
-  }
-  for (double &cost : costs)
-    cost -= least;
-  return costs;
-}
-
-AllChoices Relaxation::choicesWithin(double known) const {
-  std::vector<std::vector<Costs>> marginals(values.size());
-  for (auto [own, value] : llvm::zip_equal(marginals, values))
-    if (value.costs)
-      own = marginalsOf(value);
-  double most = known - bound();
-  std::map<std::pair<const OpChoices *, std::vector<bool>>,
-           std::shared_ptr<const OpChoices>>
-      kept;
-  AllChoices all;
-  for (unsigned op = 0; op < choices.size(); ++op) {
-    Costs excess = excessOf(op, marginals);
-    // Rounding leaves no op without.
-    double limit = std::max(most, leastOf(excess));
-    std::vector<bool> keeps;
-    for (double own : excess)
-      keeps.push_back(own <= limit);
-    auto &found = kept[{choices[op].get(), keeps}];
-    if (!found)
-      found = keep(op, keeps);
-    all.push_back(found);
-  }
-  return all;
-}
-
-std::shared_ptr<const OpChoices>
-Relaxation::keep(unsigned op, const std::vector<bool> &keeps) const {
-  EdgesOf edgesOf(tables.problem.ops[op]);
-  OpChoices left(edgesOf.values.size());
-  for (auto [isKept, option] : llvm::zip_equal(keeps, choices[op]->options))
-    if (isKept)
-      left.add(*tables.choice(op, option.choice), option.choice, edgesOf);
-  return std::make_shared<OpChoices>(std::move(left));
-}
-
-/// In the order of ops each its cheapest, what earlier ones chose being so.
-std::vector<ChoiceIndex> Relaxation::decode() const {
-  std::vector<std::vector<Costs>> onTop;
-  for (const ValueFactor &value : values)
-    onTop.push_back(onTopOf(value));
-  std::vector<ChoiceIndex> chosen;
-  for (unsigned op = 0; op < choices.size(); ++op) {
-    Costs costs = costsOf(op);
-    for (auto [place, id] : llvm::enumerate(edgesOfOp[op])) {
-      const Edge &edge = edges[id];
-      Costs own = values[edge.value].costs->marginals(
-          onTop[edge.value])[edge.placeOfValue];
-      for (auto [cost, option] : llvm::zip_equal(costs, choices[op]->options))
-        cost += own[option.layouts[place]];
-    }
-    const OpOption &best =
-        choices[op]->options[llvm::min_element(costs) - costs.begin()];
-    chosen.push_back(best.choice);
-    for (auto [id, layout] : llvm::zip_equal(edgesOfOp[op], best.layouts)) {
-      const Edge &edge = edges[id];
-      Costs &own = onTop[edge.value][edge.placeOfValue];
-      double price = own[layout];
-      llvm::fill(own, kInfinite);
-      own[layout] = price;
-    }
-  }
-  return chosen;
-}
-
-//===----------------------------------------------------------------------===//
-// The bound
-//===----------------------------------------------------------------------===//
-
-static size_t numberOf(const AllChoices &choices) {
+[[maybe_unused]] static size_t numberOf(const AllChoices &choices) {
   size_t number = 0;
   for (const auto &own : choices)
     number += own->options.size();
   return number;
 }
 
-std::optional<LowerBound> assignment::findLowerBound(CostTables &tables,
-                                                     double known,
-                                                     unsigned maxSweeps,
-                                                     TryPlan tryPlan) {
-  // Of what a plan costs: rounding, and what is worth more sweeps.
-  constexpr double kRounding = 1e-9, kLeastGain = 1e-6;
+/// Sweeps until the bound is what is known, or gains nothing; leaves out what
+/// no plan as cheap as the known one chooses.
+void BoundSearch::tighten(Node &node, unsigned maxSweeps) {
   constexpr unsigned kRound = 8;
-  std::optional<AllChoices> choices = allChoicesOf(tables);
-  if (!choices)
-    return std::nullopt;
-  auto relaxation = std::make_unique<Relaxation>(tables, *choices);
-  LowerBound best;
-  double asked = 0;
+  double asked = node.bound;
   for (unsigned sweep = 1; sweep <= maxSweeps; ++sweep) {
-    best.cost = std::max(best.cost, relaxation->sweep());
-    if (best.cost >= known * (1 - kRounding))
-      break;
-    if (sweep % kRound != 0)
+    node.bound = std::max(node.bound, node.relaxation->sweep());
+    if (isSettled(node.bound))
+      return;
+    // The first sweeps are of the most choices.
+    if (sweep < kRound ? !llvm::isPowerOf2_32(sweep) : sweep % kRound != 0)
       continue;
     // Plans are tried the less often the less the bound moves.
-    if (llvm::isPowerOf2_32(sweep / kRound))
-      known = std::min(known, tryPlan(relaxation->decode()));
-    AllChoices left = relaxation->choicesWithin(known * (1 + kRounding));
+    if (llvm::isPowerOf2_32(sweep) && sweep >= kRound)
+      known = std::min(known, tryPlan(node.relaxation->decode()));
+    AllChoices left = node.relaxation->choicesWithin(known * (1 + kRounding));
     LDBG() << "  " << sweep << " sweeps: no plan costs less than "
-           << llvm::format("%.0f", best.cost) << ", of " << numberOf(*choices)
-           << " choices " << numberOf(left) << " may be as cheap as the best";
-    if (numberOf(left) < numberOf(*choices)) {
-      auto smaller = std::make_unique<Relaxation>(tables, left);
-      smaller->takePrices(*relaxation);
-      relaxation = std::move(smaller);
-      choices = std::move(left);
-    } else if (best.cost < asked + kLeastGain * known) {
-      break;
+           << llvm::format("%.0f", node.bound) << ", of "
+           << numberOf(node.choices) << " choices " << numberOf(left)
+           << " may be as cheap as the best";
+    if (numberOf(left) < numberOf(node.choices)) {
+      auto smaller = std::make_shared<Relaxation>(tables, left);
+      smaller->takePrices(*node.relaxation);
+      node.relaxation = std::move(smaller);
+      node.choices = std::move(left);
+    } else if (node.bound < asked + kLeastGain * known) {
+      return;
     }
-    asked = best.cost;
+    asked = node.bound;
   }
-  best.choices = relaxation->decode();
-  return best;
+}
+
+/// The op that may still choose the most.
+std::optional<unsigned> BoundSearch::findUnsettled(const Node &node) const {
+  std::optional<unsigned> found;
+  size_t most = 1;
+  for (auto [op, own] : llvm::enumerate(node.choices))
+    if (own->options.size() > most) {
+      most = own->options.size();
+      found = op;
+    }
+  return found;
+}
+
+/// The plans with what the op would choose, and those without.
+std::pair<BoundSearch::Node, BoundSearch::Node>
+BoundSearch::split(const Node &node, unsigned op) const {
+  const OpChoices &choices = *node.choices[op];
+  ChoiceIndex chosen = node.relaxation->decode()[op];
+  auto take = [&](bool isTaken) {
+    Node part{node.choices, nullptr, node.bound};
+    part.choices[op] = keepChoices(tables, op, choices, [&](size_t option) {
+      return (choices.options[option].choice == chosen) == isTaken;
+    });
+    part.relaxation = std::make_shared<Relaxation>(tables, part.choices);
+    part.relaxation->takePrices(*node.relaxation);
+    return part;
+  };
+  return {take(true), take(false)};
+}
+
+/// Branch and bound, the least bound first: all plans are in one of the parts,
+/// and none costs less than the least of their bounds.
+double BoundSearch::branch(Node root) {
+  constexpr unsigned kSweeps = 24;
+  std::vector<Node> open;
+  open.push_back(std::move(root));
+  for (unsigned number = 0; number < effort.maxSplits; ++number) {
+    auto least = llvm::min_element(
+        open, [](const Node &a, const Node &b) { return a.bound < b.bound; });
+    if (open.empty() || isSettled(least->bound))
+      break;
+    Node node = std::move(*least);
+    open.erase(least);
+    std::optional<unsigned> op = findUnsettled(node);
+    if (!op) { // one plan is left
+      known = std::min(known, tryPlan(node.relaxation->decode()));
+      if (!isSettled(node.bound))
+        return node.bound;
+      continue;
+    }
+    auto parts = split(node, *op);
+    for (Node *part : {&parts.first, &parts.second}) {
+      tighten(*part, kSweeps);
+      if (!isSettled(part->bound))
+        open.push_back(std::move(*part));
+    }
+  }
+  double bound = known;
+  for (const Node &node : open)
+    bound = std::min(bound, node.bound);
+  return bound;
+}
+
+std::optional<LowerBound> BoundSearch::run() {
+  std::optional<AllChoices> choices =
+      allChoicesWithin(tables, known * (1 + kRounding));
+  if (!choices)
+    return std::nullopt;
+  Node root{*choices, std::make_shared<Relaxation>(tables, *choices), 0};
+  tighten(root, effort.maxSweeps);
+  LowerBound found{root.bound, root.relaxation->decode()};
+  if (!isSettled(found.cost)) {
+    known = std::min(known, tryPlan(found.choices));
+    found.cost = std::max(found.cost, branch(std::move(root)));
+  }
+  return found;
+}
+
+std::optional<LowerBound> assignment::findLowerBound(CostTables &tables,
+                                                     double known,
+                                                     const BoundEffort &effort,
+                                                     TryPlan tryPlan) {
+  return BoundSearch(tables, known, effort, tryPlan).run();
 }

@@ -21,15 +21,23 @@ struct LowerBound {
 /// costs then.
 using TryPlan = llvm::function_ref<double(const std::vector<ChoiceIndex> &)>;
 
+struct BoundEffort {
+  unsigned maxSweeps = 400;
+  /// How often plans are split into those with a choice and those without.
+  unsigned maxSplits = 0;
+};
+
 /// The linear relaxation's dual, by sequential reweighted message passing
 /// (Kolmogorov, "A new look at reweighted message passing", 2015) between ops
 /// and the versions of values (VersionCosts.h). Choices with which any plan
 /// costs more than `known`, what a plan costs, are left out on the way. On a
 /// tree of ops the bound is the optimum: there this is elimination. It ends
-/// where the bound is as much as what is known, gains nothing, or behind
-/// `maxSweeps`. Nothing where an op has more than 65,536 choices.
+/// where the bound is as much as what is known, or gains nothing; then branch
+/// and bound closes what the relaxation leaves open. Nothing where an op has
+/// more than 65,536 choices.
 std::optional<LowerBound> findLowerBound(CostTables &tables, double known,
-                                         unsigned maxSweeps, TryPlan tryPlan);
+                                         const BoundEffort &effort,
+                                         TryPlan tryPlan);
 
 } // namespace shoal::assignment
 

@@ -10,7 +10,7 @@ using namespace shoal::assignment;
 
 /// Pairs of layouts are looked at where trees to them, from all layouts that a
 /// value may be made in, have no more places to part.
-static constexpr size_t kMostTrees = 1 << 22;
+static constexpr size_t kMostTrees = 1 << 12;
 
 namespace {
 

@@ -14,12 +14,12 @@ using namespace shoal::testing;
 
 namespace {
 
-constexpr unsigned kSweeps = 400;
+constexpr BoundEffort kEffort;
 
 /// As what is known is dearer than any plan, nothing is left out for it.
 LowerBound boundOf(CostTables &tables, double known = 1e12) {
   std::optional<LowerBound> bound =
-      findLowerBound(tables, known, kSweeps, [&](auto) { return known; });
+      findLowerBound(tables, known, kEffort, [&](auto) { return known; });
   EXPECT_TRUE(bound);
   return bound.value_or(LowerBound());
 }
@@ -109,7 +109,7 @@ TEST(LowerBound, is_none_where_an_op_has_too_many_choices) {
   b.result(b.elementwise({h}, ProgramBuilder::Nonlinear));
   CostTables tables(b.problem, {}, preferredAxisOrder(b.problem));
   EXPECT_FALSE(
-      findLowerBound(tables, 1e12, kSweeps, [](auto) { return 1e12; }));
+      findLowerBound(tables, 1e12, kEffort, [](auto) { return 1e12; }));
 }
 
 } // namespace

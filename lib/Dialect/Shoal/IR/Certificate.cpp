@@ -30,7 +30,8 @@ std::string Certificate::text() const {
     return llvm::formatv("cost {0}, and none cost less", own);
   return llvm::formatv("cost {0}, and none cost less than {1}: {2:P2} more, at "
                        "most, than the cheapest",
-                       own, print(lowerBound, inTime), gap());
+                       own, print(lowerBound, inTime),
+                       std::max(gap(), 0.0001)); // of which two places show
 }
 
 DictionaryAttr Certificate::toAttr(MLIRContext *context) const {
