@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
+#include <set>
 
 #define DEBUG_TYPE "shoal-assign"
 
@@ -385,11 +386,14 @@ std::optional<double> Search::searchByBound(Plan &plan,
                                             const BoundEffort &effort) {
   if (moves.empty())
     moves = findMoves(problem);
+  std::set<Choices> tried;
   auto tryPlan = [&](const Choices &choices) {
-    Plan other(tables, choices);
-    leaveImpossible(other);
-    improve(other, options.slack, moves);
-    keepCheaper(plan, std::move(other), "what the bound suggests");
+    if (tried.insert(choices).second) {
+      Plan other(tables, choices);
+      leaveImpossible(other);
+      improve(other, options.slack, moves);
+      keepCheaper(plan, std::move(other), "what the bound suggests");
+    }
     return plan.totalCost();
   };
   std::optional<LowerBound> bound =

@@ -13,8 +13,8 @@
 using namespace shoal;
 using namespace shoal::assignment;
 
-// Of what a plan costs: rounding, and what is worth more sweeps.
-static constexpr double kRounding = 1e-9, kLeastGain = 1e-6;
+// Of what a plan costs: rounding, what is worth more sweeps, and more splits.
+static constexpr double kRounding = 1e-9, kLeastGain = 1e-6, kLeastGap = 1e-4;
 
 namespace {
 
@@ -39,10 +39,11 @@ private:
   }
   void tighten(Node &node, unsigned maxSweeps);
   std::optional<unsigned> findUnsettled(const Node &node) const;
-  std::pair<Node, Node> split(const Node &node, unsigned op) const;
+  std::pair<Node, Node> split(const Node &node, unsigned op);
   double branch(Node root);
 
   CostTables &tables;
+  KnownVersionCosts versionCosts;
   double known;
   const BoundEffort &effort;
   TryPlan tryPlan;
@@ -78,7 +79,7 @@ void BoundSearch::tighten(Node &node, unsigned maxSweeps) {
            << numberOf(node.choices) << " choices " << numberOf(left)
            << " may be as cheap as the best";
     if (numberOf(left) < numberOf(node.choices)) {
-      auto smaller = std::make_shared<Relaxation>(tables, left);
+      auto smaller = std::make_shared<Relaxation>(tables, left, versionCosts);
       smaller->takePrices(*node.relaxation);
       node.relaxation = std::move(smaller);
       node.choices = std::move(left);
@@ -103,7 +104,7 @@ std::optional<unsigned> BoundSearch::findUnsettled(const Node &node) const {
 
 /// The plans with what the op would choose, and those without.
 std::pair<BoundSearch::Node, BoundSearch::Node>
-BoundSearch::split(const Node &node, unsigned op) const {
+BoundSearch::split(const Node &node, unsigned op) {
   const OpChoices &choices = *node.choices[op];
   ChoiceIndex chosen = node.relaxation->decode()[op];
   auto take = [&](bool isTaken) {
@@ -111,7 +112,8 @@ BoundSearch::split(const Node &node, unsigned op) const {
     part.choices[op] = keepChoices(tables, op, choices, [&](size_t option) {
       return (choices.options[option].choice == chosen) == isTaken;
     });
-    part.relaxation = std::make_shared<Relaxation>(tables, part.choices);
+    part.relaxation =
+        std::make_shared<Relaxation>(tables, part.choices, versionCosts);
     part.relaxation->takePrices(*node.relaxation);
     return part;
   };
@@ -127,7 +129,7 @@ double BoundSearch::branch(Node root) {
   for (unsigned number = 0; number < effort.maxSplits; ++number) {
     auto least = llvm::min_element(
         open, [](const Node &a, const Node &b) { return a.bound < b.bound; });
-    if (open.empty() || isSettled(least->bound))
+    if (open.empty() || least->bound >= known * (1 - kLeastGap))
       break;
     Node node = std::move(*least);
     open.erase(least);
@@ -156,7 +158,8 @@ std::optional<LowerBound> BoundSearch::run() {
       allChoicesWithin(tables, known * (1 + kRounding));
   if (!choices)
     return std::nullopt;
-  Node root{*choices, std::make_shared<Relaxation>(tables, *choices), 0};
+  Node root{*choices,
+            std::make_shared<Relaxation>(tables, *choices, versionCosts), 0};
   tighten(root, effort.maxSweeps);
   LowerBound found{root.bound, root.relaxation->decode()};
   if (!isSettled(found.cost)) {

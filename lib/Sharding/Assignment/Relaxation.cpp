@@ -112,7 +112,7 @@ void Relaxation::addEdges(unsigned op) {
   }
 }
 
-void Relaxation::addCosts(unsigned value) {
+void Relaxation::addCosts(unsigned value, KnownVersionCosts &known) {
   llvm::ArrayRef<unsigned> ids = values[value].edges;
   if (ids.empty())
     return;
@@ -127,11 +127,11 @@ void Relaxation::addCosts(unsigned value) {
       llvm::append_range(key, layouts);
     }
   }
-  auto found = versionCosts.find(key);
-  if (found == versionCosts.end()) {
+  auto found = known.find(key);
+  if (found == known.end()) {
     auto made = llvm::map_to_vector(
         needed[0], [](const NeededLayouts &layouts) { return layouts[0]; });
-    found = versionCosts
+    found = known
                 .try_emplace(std::move(key), tables, value, made,
                              llvm::ArrayRef(needed).drop_front())
                 .first;
@@ -139,13 +139,14 @@ void Relaxation::addCosts(unsigned value) {
   values[value].costs = &found->second;
 }
 
-Relaxation::Relaxation(CostTables &tables, AllChoices given)
+Relaxation::Relaxation(CostTables &tables, AllChoices given,
+                       KnownVersionCosts &known)
     : tables(tables), choices(std::move(given)),
       values(tables.problem.values.size()) {
   for (unsigned op = 0; op < choices.size(); ++op)
     addEdges(op);
   for (unsigned value = 0; value < values.size(); ++value)
-    addCosts(value);
+    addCosts(value, known);
 }
 
 void Relaxation::takePrices(const Relaxation &other) {

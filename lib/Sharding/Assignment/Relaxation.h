@@ -75,10 +75,14 @@ struct ValueFactor {
 /// By op.
 using AllChoices = std::vector<std::shared_ptr<const OpChoices>>;
 
+/// The costs of values by their class and the layouts on their edges.
+using KnownVersionCosts = std::map<std::vector<LayoutId>, VersionCosts>;
+
 /// The relaxation of what may be chosen, and the prices that make its bound.
 class Relaxation {
 public:
-  Relaxation(CostTables &tables, AllChoices choices);
+  /// `known` outlives it.
+  Relaxation(CostTables &tables, AllChoices choices, KnownVersionCosts &known);
   /// The bound behind a sweep forward and one backward.
   double sweep();
   /// The choices with which a plan may cost no more than `known`.
@@ -89,7 +93,7 @@ public:
 
 private:
   void addEdges(unsigned op);
-  void addCosts(unsigned value);
+  void addCosts(unsigned value, KnownVersionCosts &known);
   llvm::ArrayRef<NeededLayouts> layoutsOf(const Edge &edge) const {
     return choices[edge.op]->layouts[edge.place];
   }
@@ -107,7 +111,6 @@ private:
 
   CostTables &tables;
   AllChoices choices;
-  std::map<std::vector<LayoutId>, VersionCosts> versionCosts;
   std::vector<Edge> edges;
   std::vector<llvm::SmallVector<unsigned, 4>> edgesOfOp;
   std::vector<ValueFactor> values;
