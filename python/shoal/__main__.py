@@ -1,7 +1,7 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`python -m shoal`: the version, and whether all is there that programs need; `python -m shoal plan ...` forecasts a
-training job, `python -m shoal tables` published ones."""
+training job, `python -m shoal tables` published ones; `python -m shoal diff A B` compares how two programs are partitioned."""
 
 from __future__ import annotations
 
@@ -98,7 +98,13 @@ def tables(words: list[str]) -> int:
     return main(words)
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {"plan": plan, "tables": tables}
+def diff(words: list[str]) -> int:
+    from shoal.executable.difference import main
+
+    return main(words)
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {"plan": plan, "tables": tables, "diff": diff}
 
 
 def main() -> int:
