@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Fold.h"
-#include "Keys.h"
 #include "Moves.h"
-#include "OpKeys.h"
+#include "Shift.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-assign"
@@ -17,169 +15,12 @@ using namespace shoal::assignment;
 
 using Op = AssignmentProblem::Op;
 
-static constexpr unsigned kNoOp = ~0u;
-
 /// Layers that stay on either side of those that are left out, so that what
 /// lies between two layers is met in each way there is: between the first and
 /// an inner one, two inner ones, and an inner one and the last.
 static constexpr int kMargin = 2;
 /// Fewer are not folded: two thirds of them would stay.
 static constexpr size_t kLeastLayers = 3 * kMargin;
-
-//===----------------------------------------------------------------------===//
-// Colours
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Ops of one kind are alike but for their neighbours: `kinds`. Those of one
-/// colour have neighbours of equal kinds, too, as far as kRounds steps away
-/// (colour refinement, Weisfeiler and Leman).
-class Colours {
-public:
-  Colours(const AssignmentProblem &problem, const ValueOps &valueOps);
-
-  std::vector<uint64_t> kinds, colours;
-
-private:
-  void refine(const AssignmentProblem &problem, const ValueOps &valueOps);
-};
-} // namespace
-
-/// Far enough to tell the products of one attention from each other, and near
-/// enough that the first and the last layer colour few others.
-static constexpr unsigned kRounds = 4;
-
-Colours::Colours(const AssignmentProblem &problem, const ValueOps &valueOps) {
-  std::vector<unsigned> valueClasses = findValueClasses(problem);
-  llvm::StringMap<unsigned> ids;
-  for (const Op &op : problem.ops) {
-    std::string key;
-    addOpKey(op, valueClasses, key);
-    addAnnotationKey(op, key);
-    kinds.push_back(ids.try_emplace(key, ids.size()).first->second);
-  }
-  colours = kinds;
-  for (unsigned round = 0; round < kRounds; ++round)
-    refine(problem, valueOps);
-}
-
-void Colours::refine(const AssignmentProblem &problem,
-                     const ValueOps &valueOps) {
-  std::vector<uint64_t> refined;
-  for (auto [id, op] : llvm::enumerate(problem.ops)) {
-    WordDigest digest;
-    digest.add(colours[id]);
-    for (unsigned value : op.operands)
-      digest.add(colours[valueOps.makerOf[value]]);
-    for (unsigned value : op.results) {
-      // In any order: a sum.
-      uint64_t users = 0;
-      for (unsigned user : valueOps.usersOf[value]) {
-        WordDigest own;
-        own.add(colours[user]);
-        users += own.get();
-      }
-      digest.add(users);
-    }
-    refined.push_back(digest.get());
-  }
-  colours = std::move(refined);
-}
-
-//===----------------------------------------------------------------------===//
-// Shifts
-//===----------------------------------------------------------------------===//
-//
-// A shift takes each op of a layer to the same op of the next layer. It follows
-// from one pair, such as the router of a layer and that of the next: what makes
-// the first one's operands is taken to what makes the second one's, and the
-// users of its results to those of the other's.
-
-namespace {
-/// Where the shift takes each op, and what it takes there; or kNoOp.
-struct Shift {
-  explicit Shift(size_t numOps)
-      : next(numOps, kNoOp), previous(numOps, kNoOp) {}
-  std::vector<unsigned> next, previous;
-};
-
-class ShiftWalk {
-public:
-  ShiftWalk(const AssignmentProblem &problem, const ValueOps &valueOps,
-            const Colours &colours)
-      : problem(problem), valueOps(valueOps), colours(colours),
-        shift(problem.ops.size()) {}
-  /// The shift that takes one op to the other, as far as neighbours are alike.
-  Shift run(unsigned from, unsigned to);
-
-private:
-  void match(unsigned from, unsigned to);
-  void matchUsers(unsigned from, unsigned to);
-  /// The users of a value, by colour or by kind, and by the operand that they
-  /// read it as.
-  using Users = llvm::MapVector<std::pair<uint64_t, unsigned>,
-                                llvm::SmallVector<unsigned, 2>>;
-  Users usersOf(unsigned value, llvm::ArrayRef<uint64_t> by) const;
-  void matchUsers(unsigned from, unsigned to, llvm::ArrayRef<uint64_t> by);
-
-  const AssignmentProblem &problem;
-  const ValueOps &valueOps;
-  const Colours &colours;
-  Shift shift;
-  /// Matched ops whose neighbours are to be matched, nearest first.
-  std::vector<unsigned> work;
-};
-} // namespace
-
-void ShiftWalk::match(unsigned from, unsigned to) {
-  if (from == to || shift.next[from] != kNoOp || shift.previous[to] != kNoOp ||
-      colours.kinds[from] != colours.kinds[to])
-    return;
-  shift.next[from] = to;
-  shift.previous[to] = from;
-  work.push_back(from);
-}
-
-ShiftWalk::Users ShiftWalk::usersOf(unsigned value,
-                                    llvm::ArrayRef<uint64_t> by) const {
-  Users users;
-  for (unsigned user : valueOps.usersOf[value]) {
-    const Op &op = problem.ops[user];
-    unsigned operand = llvm::find(op.operands, value) - op.operands.begin();
-    llvm::SmallVector<unsigned, 2> &same = users[{by[user], operand}];
-    if (!llvm::is_contained(same, user)) // reads it twice
-      same.push_back(user);
-  }
-  return users;
-}
-
-void ShiftWalk::matchUsers(unsigned from, unsigned to,
-                           llvm::ArrayRef<uint64_t> by) {
-  Users users = usersOf(from, by), others = usersOf(to, by);
-  for (auto &[key, same] : users) {
-    auto found = others.find(key);
-    if (found == others.end() || found->second.size() != same.size())
-      continue;
-    for (auto [user, other] : llvm::zip_equal(same, found->second))
-      match(user, other);
-  }
-}
-
-Shift ShiftWalk::run(unsigned from, unsigned to) {
-  match(from, to);
-  for (size_t i = 0; i < work.size(); ++i) {
-    unsigned op = work[i], other = shift.next[op];
-    for (auto [value, image] :
-         llvm::zip_equal(problem.ops[op].operands, problem.ops[other].operands))
-      match(valueOps.makerOf[value], valueOps.makerOf[image]);
-    for (auto [value, image] :
-         llvm::zip_equal(problem.ops[op].results, problem.ops[other].results)) {
-      matchUsers(value, image, colours.colours);
-      matchUsers(value, image, colours.kinds);
-    }
-  }
-  return std::move(shift);
-}
 
 //===----------------------------------------------------------------------===//
 // Layers
@@ -463,7 +304,7 @@ assignment::foldRepeats(const AssignmentProblem &problem) {
   Colours colours(problem, valueOps);
   std::optional<Layers> best;
   for (auto [from, to] : findSeeds(problem, colours)) {
-    Shift shift = ShiftWalk(problem, valueOps, colours).run(from, to);
+    Shift shift = findShift(problem, valueOps, colours, from, to);
     Layers layers(problem, valueOps, shift, from);
     if (!best || layers.numLeftOut() > best->numLeftOut())
       best.emplace(std::move(layers));

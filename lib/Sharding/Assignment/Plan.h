@@ -7,24 +7,9 @@
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_PLAN_H
 
 #include "Known.h"
+#include "VersionTree.h"
 
 namespace shoal::assignment {
-
-/// How a value gets from the layout its op makes to those that its users need:
-/// parents before children, the made one first.
-struct VersionTree {
-  struct Node {
-    LayoutId layout;
-    unsigned parent;
-  };
-  llvm::SmallVector<Node, 4> nodes;
-  double cost = 0;
-};
-
-/// The cheapest tree that the order of attaching allows: every order is tried
-/// for up to three needed layouts, beyond that the nearest goes first.
-VersionTree findVersionTree(CostTables &tables, unsigned value, LayoutId made,
-                            llvm::ArrayRef<LayoutId> needed);
 
 /// Gains below this are rounding, not improvements.
 inline constexpr double kMinGain = 1e-6;
