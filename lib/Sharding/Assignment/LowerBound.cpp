@@ -51,7 +51,7 @@ private:
 
 } // namespace
 
-[[maybe_unused]] static size_t numberOf(const AllChoices &choices) {
+static size_t numberOf(const AllChoices &choices) {
   size_t number = 0;
   for (const auto &own : choices)
     number += own->options.size();
@@ -126,10 +126,14 @@ double BoundSearch::branch(Node root) {
   constexpr unsigned kSweeps = 24;
   std::vector<Node> open;
   open.push_back(std::move(root));
+  size_t numChoices = 0;
   for (unsigned number = 0; number < effort.maxSplits; ++number) {
     auto least = llvm::min_element(
         open, [](const Node &a, const Node &b) { return a.bound < b.bound; });
     if (open.empty() || least->bound >= known * (1 - kLeastGap))
+      break;
+    numChoices += numberOf(least->choices);
+    if (numChoices > effort.maxSplitChoices)
       break;
     Node node = std::move(*least);
     open.erase(least);

@@ -23,8 +23,10 @@ using TryPlan = llvm::function_ref<double(const std::vector<ChoiceIndex> &)>;
 
 struct BoundEffort {
   unsigned maxSweeps = 400;
-  /// How often plans are split into those with a choice and those without.
+  /// How often plans are split into those with a choice and those without, and
+  /// how many choices may be left in all that are split, together.
   unsigned maxSplits = 0;
+  size_t maxSplitChoices = 30000;
 };
 
 /// The linear relaxation's dual, by sequential reweighted message passing
