@@ -76,6 +76,31 @@ def negative(x: ArrayLike) -> Array:
     return world_of(x).negative(x)
 
 
+def sqrt(x: ArrayLike) -> Array:
+    """The square root."""
+    return world_of(x).sqrt(x)
+
+
+def cos(x: ArrayLike) -> Array:
+    """The cosine of an angle."""
+    return world_of(x).cos(x)
+
+
+def power(a: ArrayLike, b: ArrayLike) -> Array:
+    """a to the b."""
+    return world_of(a, b).power(a, b)
+
+
+def multiply(a: ArrayLike, b: ArrayLike) -> Array:
+    """a times b."""
+    return world_of(a, b).multiply(a, b)
+
+
+def isfinite(x: ArrayLike) -> Array:
+    """Where it is neither infinite nor NaN."""
+    return world_of(x).isfinite(x)
+
+
 def maximum(a: ArrayLike, b: ArrayLike) -> Array:
     """The larger one of each two elements; shapes broadcast."""
     return world_of(a, b).maximum(a, b)
@@ -282,6 +307,11 @@ def repeat(x: ArrayLike, count: int, axis: int) -> Array:
     return world_of(x).repeat(x, count, axis)
 
 
+def moveaxis(x: ArrayLike, source: int, target: int) -> Array:
+    """Dimension `source` in place `target`, the others in their order."""
+    return world_of(x).moveaxis(x, source, target)
+
+
 def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     """NumPy's: element (i, j) is x[indices[i, j], j] for axis 0. Out of range: the nearest end."""
     return world_of(x, indices).take_along_axis(x, indices, axis)
@@ -313,6 +343,20 @@ def shape_of(x: ArrayLike) -> tuple[int, ...]:
 def stop_gradient(x: ArrayLike) -> Array:
     """The same, without a gradient."""
     return world_of(x).stop_gradient(x)
+
+
+def value_and_grad(function: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function with its gradient, of trees of arrays: `shoal.value_and_grad`, or JAX's."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return world_of(like(*args)).value_and_grad(function, argnums, has_aux)(*args, **kwargs)
+
+    return called
+
+
+def scan(body: Callable[[Any, Any], Any], init: Any, xs: Any) -> Any:
+    """`carry, ys[i] = body(carry, xs[i])` for each row i of xs, trees of arrays; gives (carry, ys)."""
+    return world_of(like(init, xs)).scan(body, init, xs)
 
 
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:

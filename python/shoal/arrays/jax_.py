@@ -28,10 +28,12 @@ from shoal.mesh import Axis, Mesh
 abs, erf, exp, log, rsqrt, sign = jnp.abs, lax.erf, jnp.exp, jnp.log, lax.rsqrt, jnp.sign
 logical_and, logical_not, maximum, minimum = jnp.logical_and, jnp.logical_not, jnp.maximum, jnp.minimum
 negative, square, where, clip = jnp.negative, jnp.square, jnp.where, jnp.clip
+sqrt, cos, power, multiply, isfinite, moveaxis = jnp.sqrt, jnp.cos, jnp.power, jnp.multiply, jnp.isfinite, jnp.moveaxis
 relu, sigmoid, silu, softplus = jax.nn.relu, jax.nn.sigmoid, jax.nn.silu, jax.nn.softplus
 softmax, log_softmax = jax.nn.softmax, jax.nn.log_softmax
 broadcast_to, concatenate, stack, reshape, matmul = jnp.broadcast_to, jnp.concatenate, jnp.stack, jnp.reshape, jnp.matmul
-stop_gradient, while_loop, axis_index = lax.stop_gradient, lax.while_loop, lax.axis_index
+stop_gradient, while_loop, scan, axis_index = lax.stop_gradient, lax.while_loop, lax.scan, lax.axis_index
+value_and_grad = jax.value_and_grad
 as_value, shape_of = jnp.asarray, jnp.shape
 
 

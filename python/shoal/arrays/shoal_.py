@@ -11,14 +11,15 @@ from typing import Any
 
 from shoal.arrays.shoal_rows import add_rows, put_rows, take_rows
 from shoal.frontend import annotations, constants, creation, manual as regions, metrics, random as draws, structure
-from shoal.frontend.autodiff import stop_gradient
+from shoal.frontend.autodiff import stop_gradient, value_and_grad
 from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.collectives import all_gather, axis_index, ragged_all_to_all
 from shoal.frontend.contraction import einsum, matmul, ragged_einsum
-from shoal.frontend.control_flow import while_loop
+from shoal.frontend.control_flow import scan, while_loop
 from shoal.frontend.core import advise
 from shoal.frontend.elementwise import (
-    abs, clip, erf, exp, log, logical_and, logical_not, maximum, minimum, negative, or_one, rsqrt, sign, square, where,
+    abs, clip, cos, erf, exp, isfinite, log, logical_and, logical_not, maximum, minimum, multiply, negative, or_one, power,
+    rsqrt, sign, sqrt, square, where,
 )  # fmt: skip
 from shoal.frontend.indexing import take_along_axis
 from shoal.frontend.nn import gelu, log_softmax, logsumexp, one_hot, relu, sigmoid, silu, softmax, softplus
@@ -26,17 +27,18 @@ from shoal.frontend.ordering import argmax, argsort, top_k
 from shoal.frontend.random import fold_in
 from shoal.frontend.reduction import any, cumsum, max, mean, root_of, sum
 from shoal.frontend.reshape import reshape
-from shoal.frontend.structure import broadcast_to, concatenate, pad, repeat, stack
+from shoal.frontend.structure import broadcast_to, concatenate, moveaxis, pad, repeat, stack
 from shoal.frontend.value import Value
 
 __all__ = [
     "abs", "add_rows", "advise", "all_gather", "any", "argmax", "argsort", "as_value", "axis_index", "broadcast_to",
-    "clip", "concatenate", "constrain", "cumsum", "einsum", "erf", "exp", "fold_in", "full", "gelu", "iota", "largest",
-    "log", "log_softmax", "logical_and", "logical_not", "logsumexp", "manual", "matmul", "max", "maximum", "mean",
-    "minimum", "negative", "normal", "one_hot", "ones", "or_one", "pad", "put_rows", "ragged_all_to_all",
-    "ragged_einsum", "relu", "repeat", "reshape", "root_of", "rsqrt", "shape_of", "sigmoid", "sign", "silu", "softmax",
-    "softplus", "square", "stack", "stop_gradient", "sum", "summed", "take_along_axis", "take_rows", "top_k", "uniform",
-    "where", "while_loop", "zeros",
+    "clip", "concatenate", "constrain", "cos", "cumsum", "einsum", "erf", "exp", "fold_in", "full", "gelu", "iota",
+    "isfinite", "largest", "log", "log_softmax", "logical_and", "logical_not", "logsumexp", "manual", "matmul",
+    "max", "maximum", "mean", "minimum", "moveaxis", "multiply", "negative", "normal", "one_hot", "ones", "or_one",
+    "pad", "power", "put_rows", "ragged_all_to_all", "ragged_einsum", "relu", "repeat", "reshape", "root_of",
+    "rsqrt", "scan", "shape_of", "sigmoid", "sign", "silu", "softmax", "softplus", "sqrt", "square", "stack",
+    "stop_gradient", "sum", "summed", "take_along_axis", "take_rows", "top_k", "uniform", "value_and_grad", "where",
+    "while_loop", "zeros",
 ]  # fmt: skip
 
 largest, summed = metrics.largest, metrics.summed

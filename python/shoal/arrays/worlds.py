@@ -45,9 +45,10 @@ def jax_world() -> Any:
 
 
 def like(*trees: Any) -> Any:
-    """The first array of a world in these values and dicts of them: what `as_value` is told of those of neither."""
+    """The first array of a world in these values, dicts and tuples of them: what `as_value` is told of those of neither."""
     for tree in trees:
-        found = like(*tree.values()) if isinstance(tree, dict) else tree
+        parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (tuple, list)) else None
+        found = tree if parts is None else like(*parts)
         if is_array(found):
             return found
     return None
