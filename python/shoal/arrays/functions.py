@@ -453,5 +453,6 @@ def named_shardings(specs: Any, mesh: Mesh, devices: Sequence[Any] | None = None
     if isinstance(specs, dict):
         return {name: named_shardings(part, mesh, devices) for name, part in specs.items()}
     if isinstance(specs, (list, tuple)):
-        return type(specs)(named_shardings(part, mesh, devices) for part in specs)
+        parts = [named_shardings(part, mesh, devices) for part in specs]
+        return type(specs)(*parts) if hasattr(specs, "_fields") else type(specs)(parts)
     return jax_world().named_sharding(specs, mesh, devices)
