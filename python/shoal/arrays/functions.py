@@ -8,11 +8,14 @@ have `like`, one of the world that is meant.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from shoal.arrays import shoal_
 from shoal.arrays.worlds import is_array, jax_world, like, world_of
 from shoal.frontend.annotations import P
 from shoal.frontend.core import is_tracing
@@ -28,9 +31,10 @@ Axes = int | Sequence[int] | None
 Shape = Sequence[int]
 
 
-def as_value(x: ArrayLike, like: Any = None) -> Array:
-    """The array; NumPy's and numbers as constants of the world of `like`. TraceTypeError for what is neither."""
-    return world_of(x, like).as_value(x)
+def as_value(x: ArrayLike, like: Any = None, what: str = "") -> Array:
+    """The array; NumPy's and numbers as constants of the world of `like`. TraceTypeError for what is neither, which
+    calls it `what`."""
+    return world_of(x, like).as_value(x, what)
 
 
 # Element by element.
@@ -84,6 +88,16 @@ def sqrt(x: ArrayLike) -> Array:
 def cos(x: ArrayLike) -> Array:
     """The cosine of an angle."""
     return world_of(x).cos(x)
+
+
+def sin(x: ArrayLike) -> Array:
+    """The sine of an angle."""
+    return world_of(x).sin(x)
+
+
+def log1p(x: ArrayLike) -> Array:
+    """log(1 + x)."""
+    return world_of(x).log1p(x)
 
 
 def power(a: ArrayLike, b: ArrayLike) -> Array:
@@ -184,6 +198,11 @@ def logsumexp(x: ArrayLike, axis: int = -1, *, keepdims: bool = False) -> Array:
     return world_of(x).logsumexp(x, axis, keepdims=keepdims)
 
 
+def rms_norm(x: ArrayLike, *, epsilon: float = 1e-5) -> Array:
+    """x / sqrt(mean(x^2) + epsilon) along the last dimension."""
+    return world_of(x).rms_norm(x, epsilon=epsilon)
+
+
 def one_hot(indices: ArrayLike, size: int, dtype: Any = "float32", axis: int = -1) -> Array:
     """A one at each index, integers, along a new dimension of the result; out of range: zeros."""
     return world_of(indices).one_hot(indices, size, dtype, axis)
@@ -234,6 +253,11 @@ def any(x: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
 def cumsum(x: ArrayLike, axis: int, *, exclusive: bool = False) -> Array:
     """Element i is the sum of 0 ... i of its line; exclusive: of 0 ... i - 1."""
     return world_of(x).cumsum(x, axis, exclusive=exclusive)
+
+
+def cummax(x: ArrayLike, axis: int) -> Array:
+    """Element i is the largest of 0 ... i of its line."""
+    return world_of(x).cummax(x, axis)
 
 
 def argmax(x: ArrayLike, axis: int | None = None) -> Array:
@@ -310,6 +334,11 @@ def repeat(x: ArrayLike, count: int, axis: int) -> Array:
 def moveaxis(x: ArrayLike, source: int, target: int) -> Array:
     """Dimension `source` in place `target`, the others in their order."""
     return world_of(x).moveaxis(x, source, target)
+
+
+def take(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
+    """Rows of a dimension: x[..., indices, ...]. Out of range: the nearest end."""
+    return world_of(x, indices).take(x, indices, axis)
 
 
 def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
@@ -409,6 +438,12 @@ def ragged_all_to_all(
     """In `manual`: `output` with the rows that all devices send here, see `shoal.ragged_all_to_all`. XLA has none for CPUs,
     where all rows are gathered."""
     return world_of(x, output).ragged_all_to_all(x, output, input_offsets, send_sizes, output_offsets, recv_sizes, axes)
+
+
+def named_scope(name: str) -> AbstractContextManager[None]:
+    """Ops that are traced meanwhile have this name, for reports: `shoal.named_scope`, or JAX's where the frontend
+    traces nothing."""
+    return (shoal_ if is_tracing() or "jax" not in sys.modules else jax_world()).named_scope(name)
 
 
 def summed(metric: ArrayLike) -> Array:

@@ -28,13 +28,18 @@ from shoal.mesh import Axis, Mesh
 abs, erf, exp, log, rsqrt, sign = jnp.abs, lax.erf, jnp.exp, jnp.log, lax.rsqrt, jnp.sign
 logical_and, logical_not, maximum, minimum = jnp.logical_and, jnp.logical_not, jnp.maximum, jnp.minimum
 negative, square, where, clip = jnp.negative, jnp.square, jnp.where, jnp.clip
+sin, log1p, named_scope = jnp.sin, jnp.log1p, jax.named_scope
 sqrt, cos, power, multiply, isfinite, moveaxis = jnp.sqrt, jnp.cos, jnp.power, jnp.multiply, jnp.isfinite, jnp.moveaxis
 relu, sigmoid, silu, softplus = jax.nn.relu, jax.nn.sigmoid, jax.nn.silu, jax.nn.softplus
 softmax, log_softmax = jax.nn.softmax, jax.nn.log_softmax
 broadcast_to, concatenate, stack, reshape, matmul = jnp.broadcast_to, jnp.concatenate, jnp.stack, jnp.reshape, jnp.matmul
 stop_gradient, while_loop, scan, axis_index = lax.stop_gradient, lax.while_loop, lax.scan, lax.axis_index
 value_and_grad = jax.value_and_grad
-as_value, shape_of = jnp.asarray, jnp.shape
+shape_of = jnp.shape
+
+
+def as_value(x: Any, what: str) -> Any:
+    return jnp.asarray(x)
 
 
 def advise(text: str) -> None:
@@ -55,6 +60,10 @@ def gelu(x: Any, *, approximate: bool = False) -> Any:
 
 def logsumexp(x: Any, axis: int = -1, *, keepdims: bool = False) -> Any:
     return jax.nn.logsumexp(x, axis, keepdims=keepdims)
+
+
+def rms_norm(x: Any, *, epsilon: float) -> Any:
+    return x * lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + epsilon)
 
 
 def one_hot(indices: Any, size: int, dtype: Any = "float32", axis: int = -1) -> Any:
@@ -136,6 +145,14 @@ def any(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 def cumsum(x: Any, axis: int, *, exclusive: bool = False) -> Any:
     summed = jnp.cumsum(x, axis)
     return summed - x if exclusive else summed
+
+
+def cummax(x: Any, axis: int) -> Any:
+    return lax.cummax(x, axis % x.ndim)
+
+
+def take(x: Any, indices: Any, axis: int) -> Any:
+    return jnp.take(x, indices, axis, mode="clip")
 
 
 def take_along_axis(x: Any, indices: Any, axis: int) -> Any:

@@ -17,6 +17,14 @@ def modules_in(path):
             yield node.module or ""
 
 
+def test_the_library_asks_for_no_world():
+    """What is of one world alone is behind `shoal.arrays`."""
+    behind = ("shoal.arrays.jax_", "shoal.arrays.shoal_", "shoal.arrays.worlds", "jax", "jax.numpy")
+    for folder in ("moe", "models", "optim"):
+        for path in (ROOT / "python/shoal" / folder).glob("*.py"):
+            assert not {name for name in modules_in(path) if name.startswith(behind)}, path
+
+
 def test_private_modules_are_imported_in_one():
     private = {
         str(path.relative_to(ROOT)): name
