@@ -7,13 +7,14 @@ Usage: train.py [--steps N] [--x64] [--losses FILE]
 
 The devices are processes that the first step starts. Under `mpirun -n 4 python train.py` they
 are the job's ranks: every rank runs this file, and rank 0 compiles for all. The training step
-(value_and_grad and Adam) is plain JAX; parameters and Adam's moments stay on the devices
+(value_and_grad, the layers of `shoal.moe` and Adam of `shoal.optim`) is JAX's; parameters and Adam's moments stay on the devices
 from step to step. The sentences, in the languages of the world, are Debian's iso-codes.
 Exits 1 where the losses differ from JAX's or do not fall.
 
 Sums in another order round otherwise. In float32 such a difference at last sends
 a token to another expert than in JAX (after some 50 steps), and the curves part
-by a few thousandths; in float64 (--x64) they are the same to the end.
+by a few thousandths; in float64 (--x64), where the rows of experts alone are summed in float32,
+they stay within 1e-8 of each other.
 """
 
 import argparse
@@ -25,47 +26,39 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AbstractMesh, NamedSharding
-from jax.sharding import PartitionSpec as P
 from model import (
-    GROUPS,
     Config,
     initial_parameters,
-    initial_state,
+    layout_of,
+    optimizer_of,
     parameter_shardings,
     training_step,
 )
 
 import shoal.jax
+from shoal import P, optim
+from shoal.arrays import named_shardings
 from shoal.devices import devices_of
+from shoal.moe import Layout
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from sentences import text_batches  # noqa: E402
 
-MESH = AbstractMesh((2, 2), ("data", "expert"))
+LAYOUT = layout_of(data=2, expert=2)
 # Relative, of every loss and of the first 20.
-TOLERANCES = {"float32": (2e-2, 1e-5), "float64": (1e-8, 1e-12)}
+TOLERANCES = {"float32": (2e-2, 1e-5), "float64": (1e-7, 1e-8)}
 
 
-def step_on_devices(config):
+def step_on_devices(config, parameters, state):
     """The step for 4 devices; parameters and state leave it as they came, in the same memory."""
-
-    def on_mesh(specs):
-        return jax.tree.map(
-            partial(NamedSharding, MESH), specs, is_leaf=lambda leaf: isinstance(leaf, P)
-        )
-
-    def constrain(x, spec):
-        return jax.lax.with_sharding_constraint(x, NamedSharding(MESH, spec))
-
     weights = parameter_shardings(config)
-    kept = (weights, (P(), weights, weights))
+    kept = weights, optim.shardings_like(state, parameters, weights)
     return shoal.jax.jit(
-        partial(training_step, config, constrain),
-        in_shardings=on_mesh((*kept, GROUPS)),
-        out_shardings=on_mesh((*kept, P())),
+        partial(training_step, config, LAYOUT),
+        in_shardings=named_shardings((*kept, LAYOUT.P("outside")), LAYOUT.mesh),
+        out_shardings=named_shardings((*kept, P()), LAYOUT.mesh),
         donate_argnums=(0, 1),
-        devices=devices_of(MESH.size),
+        devices=devices_of(LAYOUT.mesh.size),
     )
 
 
@@ -80,7 +73,7 @@ def train(step, parameters, state, data):
 
 def step_in_jax(config):
     """The same on one device, by JAX alone."""
-    return jax.jit(partial(training_step, config, lambda x, spec: x))
+    return jax.jit(partial(training_step, config, Layout()))
 
 
 def report(losses, expected, dtype):
@@ -107,14 +100,15 @@ def main():
     options = parser.parse_args()
 
     jax.config.update("jax_enable_x64", options.x64)
-    config = Config()
+    config = Config(router_dtype="fp64" if options.x64 else "fp32")
     parameters = initial_parameters(config, jax.random.key(0))
-    state = initial_state(parameters)
+    state = optimizer_of(config).init(parameters)
     data = text_batches(options.steps, config.groups, config.length)
     # Copies, as the step is given its arguments' memory.
-    losses = train(step_on_devices(config), *jax.tree.map(jnp.copy, (parameters, state)), data)
+    step = step_on_devices(config, parameters, state)
+    losses = train(step, *jax.tree.map(jnp.copy, (parameters, state)), data)
 
-    if getattr(devices_of(MESH.size), "rank", 0) != 0:
+    if getattr(devices_of(LAYOUT.mesh.size), "rank", 0) != 0:
         return  # of an MPI job one rank compares
     expected = train(step_in_jax(config), parameters, state, data)
     well = report(losses, expected, "float64" if options.x64 else "float32")

@@ -18,11 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from jax._src import core, dtypes
-from jax._src.interpreters import pxla
-from jax._src.lax import lax
 
 from shoal.devices import Array
+from shoal.jax.private import core, dtypes, lax, pxla
 from shoal.mesh_sharding import recall
 
 # The key of an array whose type is weak, as of 2.0 * 3: its placement's and this.

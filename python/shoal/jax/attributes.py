@@ -14,6 +14,8 @@ from shoal.jax.refusals import Unsupported
 
 # The target of a call that is the identity and stops gradients.
 STOP_GRADIENT = "shoal.stop_gradient"
+# What a constraint has that only asks.
+HINT = "shoal.hint"
 
 
 def find(op: ir.Operation, name: str) -> ir.Attribute | None:

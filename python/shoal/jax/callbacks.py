@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jax._src import callback as jax_callback
-from jax._src import debugging, effects
 from jaxlib.mlir import ir
 
 from shoal.errors import UnsupportedError
 from shoal.executable.host_calls import HostFunction
 from shoal.jax.locations import readable, spelled
+from shoal.jax.private import callback as jax_callback, debugging, effects
 
 # What PrintFormat.h has of a scalar's form.
 _SPEC = re.compile(r"(?:.?[<>=^])?[+\- ]?0?\d{0,3}(?P<precision>\.\d{1,3})?(?P<type>[dboxXeEfFgG%]?)")

@@ -18,12 +18,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src import source_info_util
 
 from shoal.errors import TraceError
 from shoal.executable import compile_text
 from shoal.executable.imported import ImportedProgram
 from shoal.jax.frontend import JaxFrontend, is_given
+from shoal.jax.private import source_info_util
 
 # What JAX says of a function's place is the caller's of this file.
 source_info_util.register_exclusion(__file__)

@@ -13,14 +13,13 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src import custom_partitioning
-from jax._src.interpreters import mlir
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
 from shoal.jax.attributes import string
 from shoal.jax.importer import Importer
+from shoal.jax.private import custom_partitioning, mlir
 from shoal.jax.refusals import Unsupported
 
 

@@ -10,9 +10,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src import config, core, dtypes, source_info_util, tree_util
-from jax._src.interpreters import partial_eval
-from jax._src.lib import jax_jit
 from jax.sharding import NamedSharding
 
 from shoal.calls import Source
@@ -20,6 +17,7 @@ from shoal.devices import Array
 from shoal.jax.arrays import JaxArray, JaxSum, aval_of, make_weak, to_jax
 from shoal.jax.calls import as_numbers, is_key, key_types
 from shoal.jax.meshes import is_explicit, mesh_around, mesh_is, named, without_types
+from shoal.jax.private import config, core, dtypes, jax_jit, partial_eval, source_info_util, tree_util
 from shoal.jax.programs import write_program
 from shoal.mesh_sharding import MeshSharding, recall
 

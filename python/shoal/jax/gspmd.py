@@ -15,8 +15,8 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from jax._src.lib import xla_client
 
+from shoal.jax.private import xla_client
 from shoal.jax.refusals import Unsupported
 
 

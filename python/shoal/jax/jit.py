@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jax._src import source_info_util
 
 import shoal.calls
 from shoal.calls import Jitted, check_options
@@ -22,6 +21,7 @@ from shoal.devices import Devices
 from shoal.executable import Executable
 from shoal.jax.compiler import Compiled
 from shoal.jax.frontend import JaxFrontend
+from shoal.jax.private import source_info_util
 
 # What JAX says of a function's place is the caller's of these files.
 for _path in (*shoal.calls.__path__, __file__):

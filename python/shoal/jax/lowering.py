@@ -5,20 +5,22 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
-from jax._src import ad_util, core, debugging, dispatch, dtypes, effects, source_info_util
-from jax._src.custom_partitioning import custom_partitioning_p
-from jax._src.interpreters import mlir
-from jax._src.lax import lax
 
-from shoal.jax.attributes import STOP_GRADIENT
+from shoal.arrays.jax_primitives import PARTS, RAGGED_EINSUM, hint_p, ragged_einsum_p
+from shoal.jax.attributes import HINT, STOP_GRADIENT
 from shoal.jax.callbacks import CALLBACKS_WITH_RESULTS, Callbacks
+from shoal.jax.private import (
+    ad_util, conditionals, core, custom_partitioning, debugging, dispatch, dtypes, effects, lax, mlir, source_info_util,
+)  # fmt: skip
 
 
 def _stop_gradient(context: Any, value: Any) -> Any:
@@ -33,19 +35,47 @@ def _custom_partitioning(context: Any, *values: Any, call: Any, **_: Any) -> Any
     return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(context, *values)
 
 
+def _ragged_einsum(context: Any, *values: Any, spec: str, rows: str, dtype: Any) -> Any:
+    """A call with what it sums over, as StableHLO has rows of groups in fewer forms."""
+    types = [mlir.ir.RankedTensorType.get(a.shape, mlir.dtype_to_ir_type(a.dtype)) for a in context.avals_out]
+    config = json.dumps({"spec": spec, "rows": rows})
+    return mlir.custom_call(RAGGED_EINSUM, result_types=types, operands=values, backend_config=config).results
+
+
+def _hint(context: Any, value: Any, *, sharding: Any) -> Any:
+    """A constraint that says of itself that it only asks."""
+    constrain = partial(jax.lax.with_sharding_constraint, shardings=sharding)
+    made = mlir.lower_fun(constrain, multiple_results=False)(context, value)
+    made[0].owner.attributes[HINT] = mlir.ir.UnitAttr.get()
+    return made
+
+
+def _branches(context: Any, index: Any, *values: Any, branches: Any, branches_platforms: Any = None, **params: Any) -> Any:
+    """Of `jax.lax.platform_dependent` with a part for this compiler, that; else what JAX makes of it."""
+    for branch, platforms in zip(branches, branches_platforms or ()):
+        if PARTS in (platforms or ()):
+            inner = context.replace(avals_in=context.avals_in[1:])
+            return mlir.lower_fun(core.jaxpr_as_fun(branch), multiple_results=True)(inner, *values)
+    params |= {"branches": branches, "branches_platforms": branches_platforms}
+    return conditionals._cond_lowering(context, index, *values, **params)
+
+
 # For CPUs JAX masks the operands of a ragged_dot once per group; the rule for
 # TPUs writes chlo.ragged_dot, of which only rows of groups are multiplied.
 _RULES = (
     (lax.ragged_dot_general_p, partial(lax._ragged_dot_general_lower, platform="tpu")),
     (ad_util.stop_gradient_p, _stop_gradient),
-    (custom_partitioning_p, _custom_partitioning),
+    (custom_partitioning.custom_partitioning_p, _custom_partitioning),
+    (ragged_einsum_p, _ragged_einsum),
+    (hint_p, _hint),
+    (conditionals.cond_p, _branches),
 )
 
 # What JAX knows of its primitives is changed by one lowering at a time.
 _turn = threading.RLock()
 
 # Locations are those of the caller's lines, not of this package's.
-source_info_util.register_exclusion(str(Path(__file__).parent))
+source_info_util.register_exclusion(str(Path(__file__).parents[1]))
 
 
 def lower(traced: Any, callbacks: Callbacks | None = None) -> Any:
@@ -71,7 +101,7 @@ def _without_devices(calls_host: bool) -> Iterator[None]:
     asking = dispatch.prim_requires_devices_during_lowering
     shardable = effects.shardable_ordered_effects._effect_types
     with _turn:
-        removed = asking & {custom_partitioning_p, *(CALLBACKS_WITH_RESULTS if calls_host else ())}
+        removed = asking & {custom_partitioning.custom_partitioning_p, *(CALLBACKS_WITH_RESULTS if calls_host else ())}
         added = ({debugging.OrderedDebugEffect} if calls_host else set()) - shardable
         asking -= removed
         shardable |= added

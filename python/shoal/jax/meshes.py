@@ -8,10 +8,10 @@ import contextlib
 from typing import Any
 
 import jax
-from jax._src import mesh as jax_mesh
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from shoal.errors import TraceError
+from shoal.jax.private import mesh as jax_mesh
 from shoal.mesh import Mesh
 
 

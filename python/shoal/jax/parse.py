@@ -7,13 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from shoal.errors import CompileError, ShoalError
 from shoal.executable.native import native
 from shoal.jax.foreign import text_of
+from shoal.jax.private import mlir as jax_mlir
 
 _BYTECODE = b"ML\xefR"
 

@@ -12,14 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array, as_value, broadcast_to, clip, concatenate, einsum, log1p, one_kernel, rms_norm
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum
-from shoal.frontend.elementwise import clip, log1p
-from shoal.frontend.nn import rms_norm
-from shoal.frontend.remat import one_kernel
-from shoal.frontend.structure import broadcast_to, concatenate
-from shoal.frontend.value import Value
 from shoal.models.config import Chunk, LatentAttention, ModelConfig, Temperature, Window
 from shoal.models.context import attend_over
 from shoal.models.documents import WHOLE, Documents
@@ -34,16 +28,16 @@ Params = Mapping[str, Any]
 
 
 @one_kernel
-def norm(x: Value, scale: Any, config: ModelConfig) -> Value:
+def norm(x: Array, scale: Any, config: ModelConfig) -> Array:
     """RMSNorm (arXiv 1910.07467), in float32."""
     made = rms_norm(x.astype("float32"), epsilon=config.rms_norm_eps).astype(x.dtype)
-    return made if scale is None else made * as_value(scale)
+    return made if scale is None else made * as_value(scale, x)
 
 
 def attention(
-    x: Value, params: Params, config: ModelConfig, window: Window, layout: Layout = SINGLE,
+    x: Array, params: Params, config: ModelConfig, window: Window, layout: Layout = SINGLE,
     order: Order = None, *, documents: Documents = WHOLE,
-) -> Value:  # fmt: skip
+) -> Array:  # fmt: skip
     """x [B, S, M] to itself. params: as `shoal.models.shapes` has them; order: of the places; documents: as places
     lie. TraceError for chunks of documents whose positions are their own."""
     positions = order if documents.positions is None else documents.positions
@@ -56,16 +50,16 @@ def attention(
         q, k, v, scale = _latent(x, params, config, positions)
     rule = Rule(scale * config.rope.scale, window, params.get("sinks"), order, documents.segments)
     made = attend_over(layout, q, k, v, rule)
-    y = einsum("BSND,NDM->BSM", made, as_value(params["wo"]))
-    return y + as_value(params["bo"]) if config.out_bias else y
+    y = einsum("BSND,NDM->BSM", made, as_value(params["wo"], x))
+    return y + as_value(params["bo"], x) if config.out_bias else y
 
 
 def _projected(
-    x: Value, params: Params, config: ModelConfig, positions: Order | Value, turns: bool
-) -> tuple[Value, Value, Value, float]:
-    def heads(name: str) -> Value:
-        made = einsum("BSM,MND->BSND", x, as_value(params[f"w{name}"]))
-        made = made + as_value(params[f"b{name}"]) if config.qkv_bias else made
+    x: Array, params: Params, config: ModelConfig, positions: Order | Array, turns: bool
+) -> tuple[Array, Array, Array, float]:
+    def heads(name: str) -> Array:
+        made = einsum("BSM,MND->BSND", x, as_value(params[f"w{name}"], x))
+        made = made + as_value(params[f"b{name}"], x) if config.qkv_bias else made
         if name != "v" and config.qk_norm in ("head", "all"):
             made = _normed(made, params[f"{name}_norm"], config)
         limit = config.clip_qkv
@@ -79,21 +73,21 @@ def _projected(
     return q, k, v, config.head_dim**-0.5
 
 
-def _turned(heads: Value, config: ModelConfig, positions: Order | Value) -> Value:
+def _turned(heads: Array, config: ModelConfig, positions: Order | Array) -> Array:
     made = rotate(heads, config.rope, config.rope_interleave, positions)
     return norm(made, None, config) if config.qk_norm == "turned" else made
 
 
-def _warmed(q: Value, temperature: Temperature, positions: Order | Value) -> Value:
+def _warmed(q: Array, temperature: Temperature, positions: Order | Array) -> Array:
     """Queries [B, S, N, D] of positions far from the first are larger."""
     if positions is None:
         positions = np.arange(q.shape[1], dtype=np.int32)
-    steps = ((as_value(positions) + 1) // temperature.floor).astype("float32")
+    steps = ((as_value(positions, q) + 1) // temperature.floor).astype("float32")
     factor = 1 + temperature.scale * log1p(steps)
     return (q * factor[..., None, None]).astype(q.dtype)
 
 
-def _normed(heads: Value, scale: Any, config: ModelConfig) -> Value:
+def _normed(heads: Array, scale: Any, config: ModelConfig) -> Array:
     if config.qk_norm == "head":
         return norm(heads, scale, config)
     *outer, count, size = heads.shape
@@ -101,19 +95,19 @@ def _normed(heads: Value, scale: Any, config: ModelConfig) -> Value:
 
 
 def _latent(
-    x: Value, params: Params, config: ModelConfig, positions: Order | Value
-) -> tuple[Value, Value, Value, float]:
+    x: Array, params: Params, config: ModelConfig, positions: Order | Array
+) -> tuple[Array, Array, Array, float]:
     """Keys and values from one short vector a token, with one turned part for all heads."""
     latent = config.latent
     assert isinstance(latent, LatentAttention)
     short = x
     if latent.q_rank is not None:
-        short = norm(x @ as_value(params["wqa"]), params["q_norm"], config)
-    q = einsum("BSM,MND->BSND", short, as_value(params["wq"]))
+        short = norm(x @ as_value(params["wqa"], x), params["q_norm"], config)
+    q = einsum("BSM,MND->BSND", short, as_value(params["wq"], x))
     q_nope, q_rope = q[..., : latent.nope], q[..., latent.nope :]
-    both = x @ as_value(params["wkva"])
+    both = x @ as_value(params["wkva"], x)
     compressed = norm(both[..., : latent.kv_rank], params["kv_norm"], config)
-    kv = einsum("BSM,MND->BSND", compressed, as_value(params["wkv"]))
+    kv = einsum("BSM,MND->BSND", compressed, as_value(params["wkv"], x))
     k_nope, v = kv[..., : latent.nope], kv[..., latent.nope :]
     turned = both[..., latent.kv_rank :].reshape(*both.shape[:2], 1, latent.rope)
     q_rope, k_rope = (

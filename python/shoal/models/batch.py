@@ -7,14 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shoal.arrays import Array, ArrayLike, as_value, is_array, logical_and, named_scope, shape_of
 from shoal.errors import TraceError
-from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_array, as_value
-from shoal.frontend.core import ArrayLike, is_value
-from shoal.frontend.elementwise import logical_and
-from shoal.frontend.naming import named_scope
-from shoal.frontend.value import Value
+from shoal.frontend.constants import as_array
 from shoal.models.checking import as_tokens
 from shoal.models.documents import Documents, documents_of
 
@@ -26,22 +22,22 @@ NAMES = ("mask", "labels", "weights", "segments", "positions")
 class Batch(NamedTuple):
     """Inputs [B, S] and their documents; labels [B, S], which of them count, or None of all, and how much, or None."""
 
-    inputs: Value
+    inputs: Array
     documents: Documents
     labels: ArrayLike
-    mask: Value | None
+    mask: Array | None
     weights: ArrayLike | None
 
 
-def batch_of(tokens: ArrayLike | Mapping[str, ArrayLike], given: Mapping[str, Any]) -> Batch:
+def batch_of(tokens: ArrayLike | Mapping[str, ArrayLike], given: Mapping[str, Any], like: Any = None) -> Batch:
     """Of tokens [B, S + 1] and arrays like them by their names. TraceError for other names and shapes."""
     named = _named(tokens, given)
-    whole = as_tokens(named["tokens"], "loss", "[B, S + 1]")
+    whole = as_tokens(named["tokens"], "loss", "[B, S + 1]", like)
     check(whole.shape[1] > 1, f"loss: tokens: expected [B, S + 1] with S of at least 1, got {list(whole.shape)}")
     for name, array in named.items():
         shape = shape_of(array)
         check(shape == whole.shape, f"loss: {name} {list(shape)} of tokens {list(whole.shape)}")
-    mask, segments = (None if named.get(name) is None else as_value(named[name]) for name in ("mask", "segments"))
+    mask, segments = (None if named.get(name) is None else as_value(named[name], whole) for name in ("mask", "segments"))
     with named_scope("embed"):
         inputs = whole[:, :-1]
     ahead = {name: named[name][:, :-1] for name in ("mask", "segments", "positions") if name in named}
@@ -61,10 +57,10 @@ def _named(tokens: Any, given: Mapping[str, Any]) -> dict[str, Any]:
             f'loss: expected "tokens" and any of {list(NAMES)}, each once; got {sorted(batch)} and {sorted(beside)}'
         )
     found = {**batch, **beside}
-    return {name: array if is_value(array) else as_array(array, f"loss: {name}") for name, array in found.items()}
+    return {name: array if is_array(array) else as_array(array, f"loss: {name}") for name, array in found.items()}
 
 
-def _follows(mask: Value | None, segments: Value | None) -> Value | None:
+def _follows(mask: Array | None, segments: Array | None) -> Array | None:
     """Bool [B, S]: where a real token is followed by one of its document; None where that is so everywhere."""
     made = None
     if mask is not None:

@@ -7,12 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shoal.arrays import Array, ArrayLike, as_value, is_array, shape_of
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
-from shoal.frontend.broadcasting import shape_of
-from shoal.frontend.constants import as_value
-from shoal.frontend.core import ArrayLike, is_value
-from shoal.frontend.value import Value
 from shoal.laws import shown
 from shoal.models import parameters
 from shoal.models.config import ModelConfig
@@ -22,11 +19,11 @@ from shoal.moe.layout import Layout
 __all__ = ["as_tokens", "check_params"]
 
 
-def as_tokens(tokens: ArrayLike, function: str, sizes: str) -> Value:
-    """Of two dimensions, `sizes` in words. TraceTypeError where they are no integers, TraceError for other shapes."""
+def as_tokens(tokens: ArrayLike, function: str, sizes: str, like: Any = None) -> Array:
+    """Of two dimensions, `sizes` in words; NumPy's in the world of `like`. TraceTypeError where they are no integers, TraceError for other shapes."""
     if isinstance(tokens, Mapping):
         raise TraceTypeError(f"{function}: tokens: expected integers {sizes}, got a mapping with {sorted(tokens)}")
-    value = as_value(tokens, what=f"{function}: tokens")
+    value = as_value(tokens, like, f"{function}: tokens")
     if dtypes.is_float(value.dtype) or dtypes.is_bool(value.dtype):
         raise TraceTypeError(f"{function}: tokens: expected integers {sizes}, got {value.dtype}{list(value.shape)}")
     if value.ndim != 2:
@@ -54,7 +51,7 @@ def _check_like(params: Any, shapes: Any, place: str) -> None:
             raise TraceError(f"{place}: expected a list of {len(shapes)}, got {found}")
         for number, of_part in enumerate(shapes):
             _check_like(params[number], of_part, f"{place}[{number}]")
-    elif is_value(params) or hasattr(params, "shape"):
+    elif is_array(params) or hasattr(params, "shape"):
         if shape_of(params) != tuple(shapes):
             raise TraceError(f"{place}: expected {list(shapes)}, got {list(shape_of(params))}")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shoal.arrays import Array
 from shoal.errors import TraceError
-from shoal.frontend.value import Value
 from shoal.mesh import Axis
 from shoal.models.ring import ring
 from shoal.models.scores import Rule, grouped, weighted
@@ -19,7 +19,7 @@ from shoal.moe.layout import Layout
 __all__ = ["attend_over"]
 
 
-def attend_over(layout: Layout, q: Value, k: Value, v: Value, rule: Rule) -> Value:
+def attend_over(layout: Layout, q: Array, k: Array, v: Array, rule: Rule) -> Array:
     """`attend` of q [B, S, N, D], k [B, S, K, D], v [B, S, K, H], whose places lie over "cp".
 
     The layout's `cp_comm_type` says how; results are the same, [B, S, N, H].
@@ -29,19 +29,19 @@ def attend_over(layout: Layout, q: Value, k: Value, v: Value, rule: Rule) -> Val
     return _split(layout, made.reshape(*q.shape[:3], v.shape[3]))
 
 
-def _split(layout: Layout, heads: Value) -> Value:
+def _split(layout: Layout, heads: Array) -> Array:
     """[B, S, N, D] with places over cp and heads over tp."""
     return layout.constrain(heads, "dp", "cp", "tp", None)
 
 
-def _gathered(layout: Layout, q: Value, k: Value, v: Value, rule: Rule) -> Value:
+def _gathered(layout: Layout, q: Array, k: Array, v: Array, rule: Rule) -> Array:
     """Keys and values of all places on all devices of cp."""
     q = layout.constrain(q, "dp", "cp", "tp", None, None)
     k, v = (layout.constrain(_split(layout, x), "dp", None, "tp", None) for x in (k, v))
     return weighted(q, k, v, rule)
 
 
-def _exchanged(layout: Layout, q: Value, k: Value, v: Value, rule: Rule) -> Value:
+def _exchanged(layout: Layout, q: Array, k: Array, v: Array, rule: Rule) -> Array:
     """All places of a part of the heads on each (DeepSpeed-Ulysses, arXiv 2309.14509).
 
     Devices that share a key-value head have all its keys and values, and parts of its queries.
@@ -70,7 +70,7 @@ def queries_over(layout: Layout, shared: int, copies: int) -> tuple[tuple[str | 
     )
 
 
-_CONTEXTS: dict[str, Callable[[Layout, Value, Value, Value, Rule], Value]] = {
+_CONTEXTS: dict[str, Callable[[Layout, Array, Array, Array, Rule], Array]] = {
     "allgather": _gathered,
     "a2a": _exchanged,
     "p2p": ring,

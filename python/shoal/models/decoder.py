@@ -9,17 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.creation import zeros
-from shoal.frontend.elementwise import or_one
-from shoal.frontend.indexing import take
-from shoal.frontend.metrics import summed
-from shoal.frontend.naming import named_scope
-from shoal.frontend.random import fold_in
-from shoal.frontend.structure import stack
-from shoal.frontend.value import Value
+from shoal.arrays import (
+    Array, ArrayLike, as_value, einsum, fold_in, like, named_scope, or_one, stack, summed, take, zeros,
+)  # fmt: skip
 from shoal.models.attention import norm
 from shoal.models.batch import batch_of
 from shoal.models.checking import as_tokens, check_params
@@ -47,10 +39,10 @@ class Decoded(NamedTuple):
     the sum, as `ModelConfig.balance_over_layers` says; metrics of these layers, a row each: counts and kept [L, E],
     needed [L]; their losses by name, [L]."""
 
-    logits: Value
-    balance: Value
+    logits: Array
+    balance: Array
     metrics: MoeMetrics
-    losses: dict[str, Value]
+    losses: dict[str, Array]
 
 
 def decode(
@@ -69,7 +61,7 @@ def decode(
     TraceError where a longrope's frequencies would depend on the documents' lengths.
     """
     check_params(params, "decode", config, layout)
-    whole = as_tokens(tokens, "decode", "[B, S]")
+    whole = as_tokens(tokens, "decode", "[B, S]", like(params))
     documents = documents_of(whole, mask, segments, positions)
     order = order_of(layout, whole.shape[1])
     made = _decode(params, whole, config, layout, order, key, documents)
@@ -77,7 +69,7 @@ def decode(
 
 
 def _decode(
-    params: Params, tokens: Value, config: ModelConfig, layout: Layout, order: Order,
+    params: Params, tokens: Array, config: ModelConfig, layout: Layout, order: Order,
     key: ArrayLike | None, documents: Documents,
 ) -> Decoded:  # fmt: skip
     """`decode` of tokens [B, S] as they come; logits [B, S, V] are in the order of the layout."""
@@ -86,10 +78,10 @@ def _decode(
     check_rope(config.rope, tokens.shape[1], documents)
     documents = documents.ordered(order)
     with named_scope("embed"):
-        x = between(layout, as_value(params["embed"])[ordered(tokens, order)])
-    balance, found, losses = zeros((), "float32"), [], []
+        x = between(layout, as_value(params["embed"], tokens)[ordered(tokens, order)])
+    balance, found, losses = zeros((), "float32", like=x), [], []
     for number, layer in enumerate(params["layers"]):
-        own = None if key is None else fold_in(key, number)
+        own = None if key is None else fold_in(key, number, like=x)
         with named_scope(f"layers.{number}"):
             made = apply_layer(x, layer, config, layout, config.windows[number], order, key=own, documents=documents)
             balance = balance + total_loss(made.losses, config.moe, number)
@@ -106,10 +98,10 @@ def _decode(
     with named_scope("head"):
         head = params["head"] if "head" in params else params["embed"]
         x = layout.constrain(norm(x, params["norm"], config), _ROWS, "cp", None)
-        logits = layout.constrain(einsum("BSM,VM->BSV", x, as_value(head)), _ROWS, "cp", "tp")
+        logits = layout.constrain(einsum("BSM,VM->BSV", x, as_value(head, x)), _ROWS, "cp", "tp")
     if metrics is None:
-        none = zeros((0, config.moe.num_experts), "float32")
-        return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32")), {})
+        none = zeros((0, config.moe.num_experts), "float32", like=x)
+        return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32", like=x)), {})
     if config.balance_over_layers == "mean":
         balance = balance / metrics.needed.shape[0]
     return Decoded(logits, balance, metrics, by_name)
@@ -120,7 +112,7 @@ def loss_of(
     key: ArrayLike | None = None, training: bool = True, mask: ArrayLike | None = None,
     labels: ArrayLike | None = None, weights: ArrayLike | None = None, segments: ArrayLike | None = None,
     positions: ArrayLike | None = None, ignore_index: int | None = IGNORE_INDEX,
-) -> tuple[Value, dict[str, Value]]:  # fmt: skip
+) -> tuple[Array, dict[str, Array]]:  # fmt: skip
     """The weighted mean of -log p of each next token plus the balance; and metrics: "nll", "balance", "weight" and,
     where there are layers with experts, `MoeMetrics`' and the layers' losses by their names.
 
@@ -141,7 +133,7 @@ def loss_of(
     key = key_of_training("loss", config.moe if any(config.moe_layers) else None, key, training)
     given = {"mask": mask, "labels": labels, "weights": weights, "segments": segments, "positions": positions}
     check_params(params, "loss", config, layout)
-    batch = batch_of(tokens, given)
+    batch = batch_of(tokens, given, like(params))
     order = order_of(layout, batch.inputs.shape[1])
     made = _decode(params, batch.inputs, config, layout, order, key, batch.documents)
     layers = made.metrics._asdict() if made.metrics.needed.shape[0] else {}

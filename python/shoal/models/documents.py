@@ -11,17 +11,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from shoal.arrays import Array, ArrayLike, as_value, concatenate, cummax, iota, ones, shape_of, where, zeros
 from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
-from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_value
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.creation import ones, zeros
-from shoal.frontend.elementwise import logical_and, where
-from shoal.frontend.reduction import cummax
-from shoal.frontend.structure import concatenate, iota
-from shoal.frontend.value import Value
 from shoal.models.order import Order, ordered
 from shoal.models.rope import Rope
 
@@ -35,15 +28,15 @@ class Documents(NamedTuple):
     positions: int32, by which heads turn.
     """
 
-    real: Value | None = None
-    segments: Value | None = None
-    positions: Value | None = None
+    real: Array | None = None
+    segments: Array | None = None
+    positions: Array | None = None
 
     def ordered(self, order: Order) -> Documents:
         """As places lie."""
         return Documents(*(None if part is None else ordered(part, order) for part in self))
 
-    def given(self) -> dict[str, Value]:
+    def given(self) -> dict[str, Array]:
         """Those that are not None, by their names."""
         return {name: part for name, part in self._asdict().items() if part is not None}
 
@@ -52,7 +45,7 @@ WHOLE = Documents()
 
 
 def documents_of(
-    tokens: Value, mask: ArrayLike | None, segments: ArrayLike | None, positions: ArrayLike | None
+    tokens: Array, mask: ArrayLike | None, segments: ArrayLike | None, positions: ArrayLike | None
 ) -> Documents:
     """Of tokens [B, S] and what the user says of them, [B, S] each.
 
@@ -61,37 +54,37 @@ def documents_of(
     for name, given in (("mask", mask), ("segments", segments), ("positions", positions)):
         shape = tokens.shape if given is None else shape_of(given)
         check(shape == tokens.shape, f"decode: {name} {list(shape)} of tokens {list(tokens.shape)}")
-    real = None if mask is None else as_value(mask).astype("bool")
-    numbers = None if segments is None else _integers("segments", segments)
-    places = None if positions is None else _integers("positions", positions)
+    real = None if mask is None else as_value(mask, tokens).astype("bool")
+    numbers = None if segments is None else _integers("segments", segments, tokens)
+    places = None if positions is None else _integers("positions", positions, tokens)
     if places is None and numbers is not None:
         places = positions_of(numbers)
     if real is not None:
-        numbers = zeros(tokens.shape, "int32") if numbers is None else numbers
+        numbers = zeros(tokens.shape, "int32", like=tokens) if numbers is None else numbers
         numbers = where(real, numbers, int(dtypes.lowest(numbers.dtype)))
     return Documents(real, numbers, places)
 
 
-def _integers(name: str, given: Any) -> Value:
-    value = as_value(given)
+def _integers(name: str, given: Any, tokens: Array) -> Array:
+    value = as_value(given, tokens)
     if dtypes.is_float(value.dtype) or dtypes.is_bool(value.dtype):
         raise TraceTypeError(f"decode: expected {name} of integers, got {value.dtype}")
     return value
 
 
-def begins_of(segments: Value) -> Value:
+def begins_of(segments: Array) -> Array:
     """Bool [B, S]: where a place is the first one of its document, which stands together."""
-    first = ones((segments.shape[0], 1), "bool")
+    first = ones((segments.shape[0], 1), "bool", like=segments)
     return concatenate([first, segments[:, 1:] != segments[:, :-1]], 1)
 
 
-def positions_of(segments: Value) -> Value:
+def positions_of(segments: Array) -> Array:
     """int32 [B, S]: places counted from the first one of each document, which stands together."""
-    places = iota(segments.shape, 1)
+    places = iota(segments.shape, 1, like=segments)
     return places - cummax(where(begins_of(segments), places, 0), 1)
 
 
-def is_of_one(rows: Value, columns: Value) -> Value:
+def is_of_one(rows: Array, columns: Array) -> Array:
     """Bool [B, S, T] of segments [B, S] and [B, T]: whether both are of one document."""
     return rows[:, :, None] == columns[:, None, :]
 

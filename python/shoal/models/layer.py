@@ -7,10 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shoal.arrays import Array, ArrayLike, named_scope
 from shoal.frontend.buffers import check_declared
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.naming import named_scope
-from shoal.frontend.value import Value
 from shoal.models.attention import attention, norm
 from shoal.models.config import ModelConfig, Window
 from shoal.models.documents import WHOLE, Documents
@@ -25,17 +23,17 @@ __all__ = ["LayerOutput", "apply_layer", "between", "bias_of", "within"]
 class LayerOutput(NamedTuple):
     """x like the layer's; losses and metrics of its experts, where it has any."""
 
-    x: Value
-    losses: dict[str, Value]
+    x: Array
+    losses: dict[str, Array]
     metrics: MoeMetrics | None
 
 
-def between(layout: Layout, x: Value) -> Value:
+def between(layout: Layout, x: Array) -> Array:
     """[B, S, M] around blocks: where they end in sums over tp, these stay in parts (sequence parallelism)."""
     return layout.constrain(x, "dp", "sp", None)
 
 
-def within(layout: Layout, x: Value) -> Value:
+def within(layout: Layout, x: Array) -> Array:
     """[B, S, M] where each device of tp has the same, for its heads or hidden units."""
     return layout.constrain(x, "dp", "cp", None)
 
@@ -49,7 +47,7 @@ def bias_of(params: Mapping[str, Any]) -> ArrayLike | None:
 
 
 def apply_layer(
-    x: Value, params: Mapping[str, Any], config: ModelConfig, layout: Layout, window: Window,
+    x: Array, params: Mapping[str, Any], config: ModelConfig, layout: Layout, window: Window,
     order: Order = None, *, key: ArrayLike | None = None, documents: Documents = WHOLE,
 ) -> LayerOutput:  # fmt: skip
     """x [B, S, M] to itself. window: of attention; order: of the places;

@@ -13,9 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from shoal.arrays import Array, take
 from shoal.errors import TraceError
-from shoal.frontend.indexing import take
-from shoal.frontend.value import Value
 from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
 
@@ -40,7 +39,7 @@ def order_of(layout: Layout, length: int) -> Order:
     return pieces[both].reshape(-1)
 
 
-def ordered(x: Value, order: Order) -> Value:
+def ordered(x: Array, order: Order) -> Array:
     """[B, S] as places lie."""
     return x if order is None else take(x, order, 1)
 

@@ -12,14 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array, as_value, concatenate, cos, is_array, one_kernel, sin
 from shoal.errors import InputError, UnsupportedError
-from shoal.frontend.constants import as_value
-from shoal.frontend.core import is_value
-from shoal.frontend.elementwise import cos as cos_of
-from shoal.frontend.elementwise import sin as sin_of
-from shoal.frontend.remat import one_kernel
-from shoal.frontend.structure import concatenate
-from shoal.frontend.value import Value
 from shoal.moe.schemas import rope_options
 
 __all__ = ["Rope", "rope_of", "rotate", "turned_by"]
@@ -163,11 +157,11 @@ _KINDS: dict[str, Callable[[np.ndarray, Mapping[str, Any]], Rope]] = {
 
 
 # In the place of constants.
-_TABLES: ContextVar[tuple[Value, Value] | None] = ContextVar("tables", default=None)
+_TABLES: ContextVar[tuple[Array, Array] | None] = ContextVar("tables", default=None)
 
 
 @contextlib.contextmanager
-def turned_by(cos: Value, sin: Value) -> Iterator[None]:
+def turned_by(cos: Array, sin: Array) -> Iterator[None]:
     """While it is open, positions that are known are these values' [S, 1, D / 2]: a program has them as arguments, and
     not as constants."""
     token = _TABLES.set((cos, sin))
@@ -177,24 +171,24 @@ def turned_by(cos: Value, sin: Value) -> Iterator[None]:
         _TABLES.reset(token)
 
 
-def _turns(rope: Rope, length: int, positions: np.ndarray | Value | None) -> tuple[Value, Value]:
+def _turns(rope: Rope, length: int, positions: np.ndarray | Array | None, x: Array) -> tuple[Array, Array]:
     """cos and sin [S, 1, D / 2] of positions that are known, [B, S, 1, D / 2] of a value's."""
     tables = _TABLES.get()
-    if tables is not None and not is_value(positions):
+    if tables is not None and not is_array(positions):
         return tables
     frequencies = np.asarray(rope.of_length(length))
-    if is_value(positions):
+    if is_array(positions):
         angles = positions.astype("float64")[..., None, None] * frequencies
-        return tuple((f(angles) * rope.factor).astype("float32") for f in (cos_of, sin_of))
+        return tuple((f(angles) * rope.factor).astype("float32") for f in (cos, sin))
     places = np.arange(length) if positions is None else positions
     angles = (places[:, None] * frequencies)[:, None]
-    return tuple(as_value((f(angles) * rope.factor).astype(np.float32)) for f in (np.cos, np.sin))
+    return tuple(as_value((f(angles) * rope.factor).astype(np.float32), x) for f in (np.cos, np.sin))
 
 
 @one_kernel
 def rotate(
-    x: Value, rope: Rope, interleaved: bool = False, positions: np.ndarray | Value | None = None
-) -> Value:
+    x: Array, rope: Rope, interleaved: bool = False, positions: np.ndarray | Array | None = None
+) -> Array:
     """x [B, S, N, D] turned by the positions [S], by default 0 ... S - 1, or by those of a value [B, S].
 
     Of the R that turn, elements i and i + R / 2 are a pair; interleaved: 2 i and 2 i + 1, of which the first ones come
@@ -204,7 +198,7 @@ def rotate(
     turning = 2 * len(rope.frequencies)
     if turning < size:
         return concatenate([rotate(x[..., :turning], rope, interleaved, positions), x[..., turning:]], -1)
-    cos, sin = _turns(rope, outer[-1], positions)
+    cos, sin = _turns(rope, outer[-1], positions, x)
     if interleaved:
         pairs = x.reshape(*outer, heads, size // 2, 2)
         first, second = pairs[..., 0], pairs[..., 1]

@@ -12,12 +12,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum
-from shoal.frontend.elementwise import logical_and, where
-from shoal.frontend.nn import softmax
-from shoal.frontend.structure import broadcast_to, concatenate, iota
-from shoal.frontend.value import Value
+from shoal.arrays import Array, as_value, broadcast_to, concatenate, einsum, iota, logical_and, softmax, where
 from shoal.models.config import Chunk, Window
 from shoal.models.documents import is_of_one
 from shoal.models.order import Order
@@ -41,13 +36,13 @@ class Rule(NamedTuple):
     window: Window = None
     sinks: Any = None
     order: Order = None
-    segments: Value | None = None
+    segments: Array | None = None
 
 
 def attend(
-    q: Value, k: Value, v: Value, scale: float, window: int | None = None, sinks: Any = None,
-    segments: Value | None = None,
-) -> Value:  # fmt: skip
+    q: Array, k: Array, v: Array, scale: float, window: int | None = None, sinks: Any = None,
+    segments: Array | None = None,
+) -> Array:  # fmt: skip
     """Causal softmax(scale q k) v: q [B, S, N, D], k [B, S, K, D], v [B, S, K, H]; [B, S, N, H].
 
     Head n reads key-value head n // (N / K), and nothing is repeated. Softmax is float32.
@@ -57,13 +52,13 @@ def attend(
     return made.reshape(*q.shape[:3], v.shape[3])
 
 
-def grouped(q: Value, shared: int) -> Value:
+def grouped(q: Array, shared: int) -> Array:
     """[B, S, N, D] as [B, S, K, R, D]."""
     batch, length, heads, size = q.shape
     return q.reshape(batch, length, shared, heads // shared, size)
 
 
-def seen_by(row: Value, column: Value, window: Window) -> Value:
+def seen_by(row: Array, column: Array, window: Window) -> Array:
     """Whether places of these positions look at those: booleans of the positions' shape."""
     seen = column <= row
     if isinstance(window, Chunk):
@@ -71,7 +66,7 @@ def seen_by(row: Value, column: Value, window: Window) -> Value:
     return seen if window is None else logical_and(seen, row - column < window)
 
 
-def within_segments(seen: Value, rows: Value, columns: Value) -> Value:
+def within_segments(seen: Array, rows: Array, columns: Array) -> Array:
     """[B, 1, 1, S, T] of what places see, [S, T]: of segments rows [B, S] and columns [B, T] those that are equal."""
     same = is_of_one(rows, columns)
     both = logical_and(broadcast_to(seen, same.shape), same)
@@ -79,11 +74,11 @@ def within_segments(seen: Value, rows: Value, columns: Value) -> Value:
 
 
 # In the place of products and a softmax.
-_KERNEL: ContextVar[Callable[[Value, Value, Value, Rule], Value] | None] = ContextVar("kernel", default=None)
+_KERNEL: ContextVar[Callable[[Array, Array, Array, Rule], Array] | None] = ContextVar("kernel", default=None)
 
 
 @contextlib.contextmanager
-def computed_by(kernel: Callable[[Value, Value, Value, Rule], Value]) -> Iterator[None]:
+def computed_by(kernel: Callable[[Array, Array, Array, Rule], Array]) -> Iterator[None]:
     """While it is open, `kernel` is traced in the place of `weighted`, whose arguments and result it has."""
     token = _KERNEL.set(kernel)
     try:
@@ -92,14 +87,14 @@ def computed_by(kernel: Callable[[Value, Value, Value, Rule], Value]) -> Iterato
         _KERNEL.reset(token)
 
 
-def weighted(q: Value, k: Value, v: Value, rule: Rule) -> Value:
+def weighted(q: Array, k: Array, v: Array, rule: Rule) -> Array:
     """[B, S, K, R, H] of q [B, S, K, R, D], k [B, S, K, D] and v [B, S, K, H]."""
     kernel = _KERNEL.get()
     if kernel is not None:
         return kernel(q, k, v, rule)
     length, shared, copies = q.shape[1:4]
     scores = einsum("BSKRD,BTKD->BKRST", q, k, dtype="float32") * rule.scale
-    positions = iota((length,), 0) if rule.order is None else as_value(rule.order)
+    positions = iota((length,), 0, like=q) if rule.order is None else as_value(rule.order, q)
     row = broadcast_to(positions.reshape(length, 1), (length, length))
     column = broadcast_to(positions.reshape(1, length), (length, length))
     seen = seen_by(row, column, rule.window)
@@ -107,7 +102,7 @@ def weighted(q: Value, k: Value, v: Value, rule: Rule) -> Value:
         seen = within_segments(seen, rule.segments, rule.segments)
     scores = where(broadcast_to(seen, scores.shape), scores, HIDDEN)
     if rule.sinks is not None:
-        further = as_value(rule.sinks).astype("float32").reshape(1, shared, copies, 1, 1)
+        further = as_value(rule.sinks, q).astype("float32").reshape(1, shared, copies, 1, 1)
         scores = concatenate([scores, broadcast_to(further, (*scores.shape[:-1], 1))], -1)
     weights = softmax(scores)[..., :length].astype(v.dtype)
     return einsum("BKRST,BTKH->BSKRH", weights, v)

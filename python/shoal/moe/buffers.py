@@ -11,18 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum, ragged_einsum
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.creation import ones, zeros
-from shoal.frontend.elementwise import logical_and, where
-from shoal.frontend.reduction import sum
-from shoal.frontend.remat import one_kernel
-from shoal.frontend.reshape import reshape
-from shoal.frontend.structure import broadcast_to, iota, pad
-from shoal.frontend.value import Value
+from shoal.arrays import (
+    Array, ArrayLike, add_rows, as_value, broadcast_to, einsum, iota, logical_and, one_kernel, ones, pad, put_rows,
+    ragged_einsum, reshape, sum, take_rows, where, zeros,
+)  # fmt: skip
 from shoal.moe.layout import Layout
-from shoal.moe.rows import add_rows, put_rows, take_rows
 
 __all__ = ["Buffers", "Masks", "Ragged", "Slots", "weighed"]
 
@@ -30,39 +23,39 @@ __all__ = ["Buffers", "Masks", "Ragged", "Slots", "weighed"]
 class Source(Protocol):
     """How rows lie."""
 
-    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
+    def linear(self, rows: Array, weights: ArrayLike, bias: Any = None) -> Array:
         """Rows [..., M] times the matrix [E, M, H] of each one's expert, plus its bias [E, H]."""
 
-    def for_any(self, rows: Value) -> Value:
+    def for_any(self, rows: Array) -> Array:
         """Rows for any function of them that keeps zeros; products alone take them as they are."""
 
-    def combine(self, rows: Value, weights: Value) -> Value:
+    def combine(self, rows: Array, weights: Array) -> Array:
         """[G, S, M] float32: each token's rows times its weights [G, S, k], summed in their order."""
 
 
 class Buffers(NamedTuple):
     """Rows for experts and how they lie."""
 
-    rows: Value
+    rows: Array
     source: Source
 
 
-def _of_slots(rows: Value, weights: ArrayLike, bias: Any) -> Value:
+def _of_slots(rows: Array, weights: ArrayLike, bias: Any) -> Array:
     """rows [E, G, C, M]. Rows that no token is in get a bias, too; nobody reads them."""
-    made = einsum("EGCM,EMH->EGCH", rows, as_value(weights))
+    made = einsum("EGCM,EMH->EGCH", rows, as_value(weights, rows))
     if bias is None:
         return made
-    vectors = as_value(bias)
+    vectors = as_value(bias, rows)
     return made + vectors.reshape(vectors.shape[0], 1, 1, vectors.shape[1])
 
 
 class _Slotted:
     """Rows [E, G, C, M], each once."""
 
-    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
+    def linear(self, rows: Array, weights: ArrayLike, bias: Any = None) -> Array:
         return _of_slots(rows, weights, bias)
 
-    def for_any(self, rows: Value) -> Value:
+    def for_any(self, rows: Array) -> Array:
         return rows
 
 
@@ -73,17 +66,17 @@ class Masks(_Slotted):
     choices [G, S, k, E] and places [G, S, k, C] are one-hots.
     """
 
-    choices: Value
-    places: Value
+    choices: Array
+    places: Array
     layout: Layout
 
-    def combine(self, rows: Value, weights: Value) -> Value:
+    def combine(self, rows: Array, weights: Array) -> Array:
         home = self.layout.constrain(rows, None, "tokens", None, None)
         mask = mask_of(self.choices.astype("float32"), self.places.astype("float32"), weights)
         return einsum("GSEC,EGCM->GSM", mask, home.astype("float32"))
 
 
-def mask_of(choices: Value, places: Value, weights: Value) -> Value:
+def mask_of(choices: Array, places: Array, weights: Array) -> Array:
     """[G, S, E, C] of one-hots and the weights of choices.
 
     Weights meet the whole mask of a choice: their gradient is then read at its place. With one
@@ -93,8 +86,13 @@ def mask_of(choices: Value, places: Value, weights: Value) -> Value:
     return sum(of_choices * weights[..., None, None].astype(choices.dtype), 2)
 
 
+def places_of(order: Array) -> Array:
+    """[G, T]: where each choice stands, where the choices [G, T] stand in this order."""
+    return put_rows(zeros(order.shape, "int32", like=order), order, iota(order.shape, 1, like=order))
+
+
 @one_kernel
-def weighed(rows: Value, weights: Value) -> Value:
+def weighed(rows: Array, weights: Array) -> Array:
     """[G, S, M] float32 of rows [G, S, k, M] and their weights [G, S, k]."""
     return einsum("GSKM,GSK->GSM", rows.astype("float32"), weights.astype("float32"))
 
@@ -103,11 +101,11 @@ def weighed(rows: Value, weights: Value) -> Value:
 class Slots(_Slotted):
     """Rows [E, G, C, M] by numbers: numbers [G, T] of each choice's slot e C + place, E C if none."""
 
-    numbers: Value
+    numbers: Array
     shape: tuple[int, int, int]  # S, k, C
     layout: Layout
 
-    def combine(self, rows: Value, weights: Value) -> Value:
+    def combine(self, rows: Array, weights: Array) -> Array:
         tokens, k, _ = self.shape
         flat = _home(rows, self.layout)
         read = take_rows(flat, self.numbers)
@@ -121,19 +119,19 @@ class Slots(_Slotted):
 class Chosen(_Slotted):
     """Rows [E, G, C, M] of tokens [G, E C] that experts chose: a token has any number of them."""
 
-    tokens: Value
+    tokens: Array
     count: int  # S
     layout: Layout
 
-    def combine(self, rows: Value, weights: Value) -> Value:
+    def combine(self, rows: Array, weights: Array) -> Array:
         flat = _home(rows, self.layout).astype("float32")
         groups, slots, model = flat.shape
         weighted = flat * weights.reshape(groups, slots, 1).astype("float32")
-        start = zeros((groups, self.count, model), "float32")
+        start = zeros((groups, self.count, model), "float32", like=flat)
         return add_rows(start, self.tokens, weighted)
 
 
-def _home(rows: Value, layout: Layout) -> Value:
+def _home(rows: Array, layout: Layout) -> Array:
     """[E, G, C, M] back with the groups of their tokens: [G, E C, M]."""
     experts, groups, room, model = rows.shape
     home = layout.constrain(rows, None, "tokens", None, None)
@@ -150,33 +148,33 @@ class Ragged:
     order [G, T]: which choice each row is. Groups are the layout's own here.
     """
 
-    order: Value
-    begins: Value
-    ends: Value
+    order: Array
+    begins: Array
+    ends: Array
     layout: Layout
 
-    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
-        made = self._product(rows, as_value(weights))
+    def linear(self, rows: Array, weights: ArrayLike, bias: Any = None) -> Array:
+        made = self._product(rows, as_value(weights, rows))
         if bias is None:
             return made
-        matrix = as_value(bias)
+        matrix = as_value(bias, rows)
         column = matrix.reshape(matrix.shape[0], 1, matrix.shape[1])
-        return made + self._product(ones((*self.order.shape, 1), made.dtype), column)
+        return made + self._product(ones((*self.order.shape, 1), made.dtype, like=made), column)
 
-    def for_any(self, rows: Value) -> Value:
+    def for_any(self, rows: Array) -> Array:
         """[D, G, T, M]: zero in all parts but that of the row's expert, as products are."""
         parts = self.begins.shape[1]
         shape = (parts, *rows.shape)
 
-        def edge(bounds: Value) -> Value:
+        def edge(bounds: Array) -> Array:
             return broadcast_to(bounds.transpose(1, 0).reshape(parts, rows.shape[0], 1, 1), shape)
 
-        place = iota(shape, 2)
+        place = iota(shape, 2, like=rows)
         own = logical_and(place >= edge(self.begins[:, :, 0]), place < edge(self.ends[:, :, -1]))
         made = where(own, broadcast_to(rows[None], shape), 0.0)
         return self.layout.constrain(made, "ep", "edp", None, "?")
 
-    def _product(self, rows: Value, weights: Value) -> Value:
+    def _product(self, rows: Array, weights: Array) -> Array:
         parts, size = self.begins.shape[1:]
         missing = parts * size - weights.shape[0]
         even = pad(weights, [(0, missing, 0), (0, 0, 0), (0, 0, 0)], 0) if missing else weights
@@ -184,11 +182,11 @@ class Ragged:
         spec = "GTM,DEMH,GDE->DGTH" if rows.ndim == 3 else "DGTM,DEMH,GDE->DGTH"
         return ragged_einsum(spec, "T", rows, cut, self.begins, self.ends)
 
-    def combine(self, rows: Value, weights: Value) -> Value:
+    def combine(self, rows: Array, weights: Array) -> Array:
         (groups, count), shape = self.order.shape, weights.shape
         k, model = shape[2], rows.shape[-1]
         weights = self.layout.constrain(weights.reshape(groups, count // k, k), "edp", None, None)
-        where_now = put_rows(zeros((groups, count), "int32"), self.order, iota((groups, count), 1))
+        where_now = places_of(self.order)
         read = take_rows(rows.transpose(1, 2, 0, 3), where_now)
         read = read.reshape(groups, count // k, k, rows.shape[0], model)
         of_parts = einsum("GSKDM,GSK->GSDM", read.astype("float32"), weights.astype("float32"))

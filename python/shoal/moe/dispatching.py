@@ -6,22 +6,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.creation import full
-from shoal.frontend.elementwise import where
-from shoal.frontend.nn import one_hot
-from shoal.frontend.ordering import argsort
-from shoal.frontend.reduction import cumsum, sum
-from shoal.frontend.structure import broadcast_to, iota, pad
-from shoal.frontend.value import Value
+from shoal.arrays import (
+    Array, ArrayLike, argsort, as_value, broadcast_to, cumsum, einsum, full, iota, one_hot, pad, put_rows, sum,
+    take_rows, where,
+)  # fmt: skip
 from shoal.moe.buffers import Buffers, Chosen, Masks, Ragged, Slots, mask_of
 from shoal.moe.config import MoeConfig
 from shoal.moe.exchanging import exchange_rows
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.routing import Routing
-from shoal.moe.rows import put_rows, take_rows
 from shoal.moe.scores import of_valid
 
 __all__ = ["Plan", "combine", "dispatch", "plan_dispatch"]
@@ -39,14 +32,14 @@ def dispatch(
     x: ArrayLike, routing: Routing, config: MoeConfig, layout: Layout = SINGLE
 ) -> Buffers:
     """The rows of tokens x [G, S, M] for the experts that `limit` left them."""
-    tokens = as_value(x)
+    tokens = as_value(x, routing.weights)
     if routing.tokens is not None:
         return _to_chosen(tokens, routing, config, layout)
     plan = plan_dispatch(tokens.shape, tokens.dtype.itemsize, config, layout)
     return _DISPATCHERS[plan.name](tokens, routing, config, layout)
 
 
-def combine(buffers: Buffers, routing: Routing, config: MoeConfig) -> Value:
+def combine(buffers: Buffers, routing: Routing, config: MoeConfig) -> Array:
     """[G, S, M] float32: each token's rows, weighed and summed; zeros where all were dropped."""
     weights = routing.weights
     if not config.is_postscore:  # they went in before
@@ -96,17 +89,17 @@ def _choose(config: MoeConfig, sizes: tuple[int | None, int, int], costs: dict[s
     return min(costs, key=costs.__getitem__), "the fewest bytes"
 
 
-def _before(rows: Value, weights: Value, config: MoeConfig) -> Value:
+def _before(rows: Array, weights: Array, config: MoeConfig) -> Array:
     """Weights into the experts, where they are not behind them."""
     return rows if config.is_postscore else rows * weights[..., None].astype(rows.dtype)
 
 
-def _to_experts(rows: Value, layout: Layout) -> Value:
+def _to_experts(rows: Array, layout: Layout) -> Array:
     """[E, G, C, M], experts and what is left of groups on their devices."""
     return layout.constrain(rows, "ep", "edp", None, None)
 
 
-def _by_einsum(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+def _by_einsum(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     room = config.capacity(tokens.shape[1]) or tokens.shape[1]
     tokens = of_valid(tokens, routing.valid)  # products with the mask's zeros
     choices = one_hot(routing.experts, config.num_experts, tokens.dtype)
@@ -119,12 +112,13 @@ def _by_einsum(tokens: Value, routing: Routing, config: MoeConfig, layout: Layou
     return Buffers(rows, Masks(choices, places, layout))
 
 
-def _by_slots(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+def _by_slots(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     groups, count, k = routing.experts.shape
     room, total = config.capacity(count) or count, count * k
     slots = config.num_experts * room
     number = where(routing.kept, routing.experts * room + routing.place, slots).reshape(groups, total)
-    choice = put_rows(full((groups, slots), total, "int32"), number, iota((groups, total), 1))
+    choice = full((groups, slots), total, "int32", like=number)
+    choice = put_rows(choice, number, iota((groups, total), 1, like=number))
     rows = take_rows(tokens, choice // k)
     rows = where(broadcast_to((choice < total)[..., None], rows.shape), rows, 0.0)
     rows = layout.constrain(rows, "tokens", None, None)  # these travel, and no numbers
@@ -134,7 +128,7 @@ def _by_slots(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout
     return Buffers(sent, Slots(number, (count, k, room), layout))
 
 
-def _to_chosen(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+def _to_chosen(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     groups, experts, room = routing.tokens.shape
     numbers = routing.tokens.reshape(groups, experts * room)
     rows = take_rows(of_valid(tokens, routing.valid), numbers).reshape(groups, experts, room, -1)
@@ -142,25 +136,25 @@ def _to_chosen(tokens: Value, routing: Routing, config: MoeConfig, layout: Layou
     return Buffers(sent, Chosen(numbers, tokens.shape[1], layout))
 
 
-def _by_sorting(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+def _by_sorting(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     tokens, routing = _evenly(tokens, routing, layout)
     return _sorted(tokens, _expert_of(routing, config), routing, config, (1, layout))
 
 
-def _evenly(tokens: Value, routing: Routing, layout: Layout) -> tuple[Value, Routing]:
+def _evenly(tokens: Array, routing: Routing, layout: Layout) -> tuple[Array, Routing]:
     """In a group for each device: what is sorted by expert has no room of its own in a group."""
     groups = layout.even_groups(*tokens.shape[:2])
     return layout.spread(tokens.reshape(groups, -1, tokens.shape[2])), routing.regrouped(groups)
 
 
-def _expert_of(routing: Routing, config: MoeConfig) -> Value:
+def _expert_of(routing: Routing, config: MoeConfig) -> Array:
     """[G, T]: each choice's expert; E of those that are dropped."""
     expert = where(routing.kept, routing.experts, config.num_experts)
     return expert.reshape(expert.shape[0], -1)
 
 
 def _sorted(
-    tokens: Value, expert: Value, routing: Routing, config: MoeConfig, parts: tuple[int, Layout]
+    tokens: Array, expert: Array, routing: Routing, config: MoeConfig, parts: tuple[int, Layout]
 ) -> Buffers:
     """Choices in order of their experts; those that are dropped last, with no expert."""
     (groups, count, k), experts, (number, layout) = routing.experts.shape, config.num_experts, parts
@@ -175,18 +169,18 @@ def _sorted(
     return Buffers(rows, Ragged(order, *bounds, layout))
 
 
-def _by_sort(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+def _by_sort(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     drops = config.capacity(tokens.shape[1]) is not None
     return (_by_slots if drops else _by_sorting)(tokens, routing, config, layout)
 
 
-def _by_alltoall(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+def _by_alltoall(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     if config.capacity(tokens.shape[1]) is not None:
         return _by_slots(tokens, routing, config, layout)
     return exchange_rows(tokens, routing, config, layout)
 
 
-def _by_allgather(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+def _by_allgather(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     """Each device gets all tokens of its ep and etp, and multiplies those of its experts."""
     tokens, routing = _evenly(tokens, routing, layout)
     gathered = layout.constrain(tokens, "edp", None, None)

@@ -19,25 +19,16 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from shoal.frontend.annotations import P, constrain
+from shoal.arrays import (
+    Array, ArrayLike, P, advise, all_gather, argsort, as_value, axis_index, broadcast_to, constrain, cumsum, iota,
+    manual, mean, minimum, one_hot, ones, pad, ragged_all_to_all, ragged_einsum, stack, sum, summed, take_rows,
+    where, zeros,
+)  # fmt: skip
 from shoal.frontend.checks import check
-from shoal.frontend.collectives import all_gather, axis_index, ragged_all_to_all
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import ragged_einsum
-from shoal.frontend.core import ArrayLike, advise
-from shoal.frontend.creation import ones, zeros
-from shoal.frontend.elementwise import minimum, where
-from shoal.frontend.manual import manual
-from shoal.frontend.nn import one_hot
-from shoal.frontend.ordering import argsort
-from shoal.frontend.reduction import cumsum, sum
-from shoal.frontend.structure import broadcast_to, iota, pad, stack
-from shoal.frontend.value import Value
-from shoal.moe.buffers import Buffers, weighed
+from shoal.moe.buffers import Buffers, places_of, weighed
 from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
 from shoal.moe.routing import Routing
-from shoal.moe.rows import put_rows, take_rows
 
 __all__ = ["Exchanged", "exchange_rows"]
 
@@ -126,12 +117,12 @@ class Slices(NamedTuple):
     begin: its first row here, which is `there` with the device on the other side.
     """
 
-    begin: Value
-    rows: Value
-    there: Value
+    begin: Array
+    rows: Array
+    there: Array
 
 
-def exchange_rows(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+def exchange_rows(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     """The rows of tokens [G, S, M] on the devices of their experts: nothing is dropped or padded."""
     groups, count, k = routing.experts.shape
     devices = Places(layout, 1, k, config.num_experts).devices
@@ -149,7 +140,7 @@ def exchange_rows(tokens: Value, routing: Routing, config: MoeConfig, layout: La
 _LARGE = 1 << 30
 
 
-def _warn_of_room(places: Places, config: MoeConfig, tokens: Value) -> None:
+def _warn_of_room(places: Places, config: MoeConfig, tokens: Array) -> None:
     """Of buffers for rows that would come if all tokens chose one device's experts, where they are large: no value
     drops nothing, so who runs out of memory has to choose one."""
     mean = places.copies * places.choices
@@ -160,7 +151,8 @@ def _warn_of_room(places: Places, config: MoeConfig, tokens: Value) -> None:
     advise(
         f"moe: moe_expert_rank_capacity_factor=None: each layer's buffers are for the {places.room} rows that a device gets"
         f" at most, {places.room * size / 2**30:.1f} GiB; {mean} rows come on average, {mean * size / 2**30:.1f} GiB. Give"
-        " a factor, as 1.5, to have that many times the average and drop what does not fit"
+        " a factor, as 1.5, to have that many times the average and drop what does not fit",
+        like=tokens,
     )
 
 
@@ -172,21 +164,21 @@ class _Spread:
     groups: int
     count: int
 
-    def out(self, value: Value, fill: int = 0) -> Value:
+    def out(self, value: Array, fill: int = 0) -> Array:
         rest = value.shape[2:]
         flat = value.reshape(self.groups * self.count, *rest)
         missing = self.places.devices * self.places.tokens - flat.shape[0]
         if missing:
             flat = pad(flat, [(0, missing, 0), *[(0, 0, 0)] * len(rest)], fill)
         cut = flat.reshape(self.places.devices, self.places.tokens, *rest)
-        return constrain(cut, self.places.by_device(cut.ndim))
+        return constrain(cut, self.places.by_device(cut.ndim), self.places.layout.mesh)
 
-    def home(self, value: Value) -> Value:
+    def home(self, value: Array) -> Array:
         flat = value.reshape(self.places.devices * self.places.tokens, *value.shape[2:])
         return flat[: self.groups * self.count].reshape(self.groups, self.count, *value.shape[2:])
 
 
-def _slices(places: Places, counts: Value) -> tuple[Slices, Slices]:
+def _slices(places: Places, counts: Array) -> tuple[Slices, Slices]:
     """What this device sends and gets, by the rows that it has for each expert, counts [1, e X].
 
     It gets rows in the order of its experts, and those of an expert in that of the devices: the last of
@@ -201,28 +193,28 @@ def _slices(places: Places, counts: Value) -> tuple[Slices, Slices]:
     if places.factor is not None:
         place = minimum(place, places.room)
         everyone = minimum(everyone, places.room - place)
-    me = axis_index(places.group)
+    me = axis_index(places.group, like=counts)
     mine = me // t
 
-    def to(table: Value) -> Value:
+    def to(table: Array) -> Array:
         row = take_rows(table[None], me.reshape(1, 1)).reshape(e, 1, size)
         return broadcast_to(row, (e, t, size)).reshape(-1)
 
-    def of(table: Value) -> Value:
+    def of(table: Array) -> Array:
         by_part = table.reshape(e * t, e, size).transpose(1, 0, 2)
         return take_rows(by_part[None], mine.reshape(1, 1)).reshape(-1)
 
-    copy = (iota((e, t, size), 1) * total).reshape(-1)
+    copy = (iota((e, t, size), 1, like=counts) * total).reshape(-1)
     sent = Slices(to(first) + copy, to(everyone), to(place))
     return sent, Slices(of(place), of(everyone), of(first) + (me - mine * t) * total)
 
 
-def _send(places: Places, tokens: Value, expert: Value, weights: Value | None) -> tuple[Value, ...]:
+def _send(places: Places, tokens: Array, expert: Array, weights: Array | None) -> tuple[Array, ...]:
     """rows [O, e, t, R, M], order [W, T], lists [W, 6, p X] or, where rows are gathered, [W, 6, e X], begins and ends
     [O, e, t, X]."""
     total, size, copies, model = places.choices, places.local, places.copies, tokens.shape[2]
 
-    def on_device(tokens: Value, expert: Value, *weights: Value) -> tuple[Value, ...]:
+    def on_device(tokens: Array, expert: Array, *weights: Array) -> tuple[Array, ...]:
         flat = expert.reshape(1, total)
         order = argsort(flat, 1)
         rows = take_rows(tokens, order // places.k)
@@ -232,7 +224,7 @@ def _send(places: Places, tokens: Value, expert: Value, weights: Value | None) -
         missing = places.parts * size - places.experts
         sent, come = _slices(places, pad(counts, [(0, 0, 0), (0, missing, 0)], 0))
         repeated = broadcast_to(rows, (copies, total, model)).reshape(copies * total, model)
-        room = zeros((places.room, model), rows.dtype)
+        room = zeros((places.room, model), rows.dtype, like=rows)
         got = ragged_all_to_all(repeated, room, sent.begin, sent.rows, sent.there, come.rows, places.group)
         sizes = sum(come.rows.reshape(-1, size), 0)
         ends = cumsum(sizes, 0)
@@ -242,7 +234,7 @@ def _send(places: Places, tokens: Value, expert: Value, weights: Value | None) -
     given = (tokens, expert) if weights is None else (tokens, expert, weights)
     ins = tuple(places.by_device(value.ndim) for value in given)
     outs = (places.by_expert(5), places.by_device(2), places.by_device(3), *[places.by_expert(4)] * 2)
-    return manual(on_device, ins, outs, places.all)(*given)
+    return manual(on_device, ins, outs, places.all, places.layout.mesh)(*given)
 
 
 @dataclass(frozen=True)
@@ -255,19 +247,19 @@ class Exchanged:
     order [W, T]: which choice each row was; lists: what was sent and what came, as `_send` makes them.
     """
 
-    order: Value
-    lists: Value
-    begins: Value
-    ends: Value
+    order: Array
+    lists: Array
+    begins: Array
+    ends: Array
     spread: _Spread
 
-    def kept(self) -> Value:
+    def kept(self) -> Array:
         """[E] float32: rows of each expert that there was room for."""
         of_device = sum(self.ends - self.begins, 0)
         of_part = sum(of_device, 1) if self.spread.places.gathers else of_device[:, 0]
         return of_part.reshape(-1)[: self.spread.places.experts].astype("float32")
 
-    def for_any(self, rows: Value) -> Value:
+    def for_any(self, rows: Array) -> Array:
         """TraceError where experts must be two layers, of which the second makes terms of a sum."""
         copies = self.spread.places.copies
         check(
@@ -278,38 +270,38 @@ class Exchanged:
         )
         return rows
 
-    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
+    def linear(self, rows: Array, weights: ArrayLike, bias: Any = None) -> Array:
         """To hidden units, which lie in t parts, or from them, to terms of a sum."""
-        matrix = as_value(weights)
+        matrix = as_value(weights, rows)
         widens = rows.shape[-1] == matrix.shape[1]
         made = self._widened(rows, matrix) if widens else self._summed(rows, matrix)
         if bias is None:
             return made
-        vectors = as_value(bias)
+        vectors = as_value(bias, rows)
         column = vectors.reshape(vectors.shape[0], 1, vectors.shape[1])
         places = self.spread.places
-        one = ones((*made.shape[:3], places.room, 1), made.dtype)
+        one = ones((*made.shape[:3], places.room, 1), made.dtype, like=made)
         if widens:
             return made + self._widened(one, column)
         if places.copies > 1:  # in one of the terms
-            one = where(iota(one.shape, 2) == 0, one, 0.0)
+            one = where(iota(one.shape, 2, like=one) == 0, one, 0.0)
         return made + self._product("OETRM,EXMH,OETX->OETRH", one, self._cut(column, None))
 
-    def _widened(self, rows: Value, weights: Value) -> Value:
+    def _widened(self, rows: Array, weights: Array) -> Array:
         """By [E, M, H], whose H lies in t parts."""
         spec = "OESRM,EXMTH,OESX->OESTRH" if self.spread.places.gathers else "OETRM,EXMTH,OETX->OETRH"
         return self._product(spec, rows, self._cut(weights, 2))
 
-    def _summed(self, rows: Value, weights: Value) -> Value:
+    def _summed(self, rows: Array, weights: Array) -> Array:
         """By [E, H, M], whose H lies in t parts; each part's sum, or the whole one."""
         spec = "OESTRH,EXTHM,OESX->OESRM" if self.spread.places.gathers else "OETRH,EXTHM,OETX->OETRM"
         return self._product(spec, rows, self._cut(weights, 1))
 
-    def _product(self, spec: str, rows: Value, weights: Value) -> Value:
+    def _product(self, spec: str, rows: Array, weights: Array) -> Array:
         made = ragged_einsum(spec, "R", rows, weights, self.begins, self.ends)
-        return constrain(made, self.spread.places.by_expert(made.ndim))
+        return constrain(made, self.spread.places.by_expert(made.ndim), self.spread.places.layout.mesh)
 
-    def _cut(self, weights: Value, dim: int | None) -> Value:
+    def _cut(self, weights: Array, dim: int | None) -> Array:
         """[E, ...] as [e, X, ...], and dimension `dim` as [t, ...] in its place."""
         places = self.spread.places
         parts = {0: places.parts} | ({dim: places.shared} if dim else {})
@@ -325,22 +317,21 @@ class Exchanged:
         even = pad(weights, missing, 0) if any(m for _, m, _ in missing) else weights
         return places.layout.constrain(even.reshape(shape), *entries)
 
-    def combine(self, rows: Value, weights: Value) -> Value:
+    def combine(self, rows: Array, weights: Array) -> Array:
         places, model = self.spread.places, rows.shape[-1]
         total, copies = places.choices, places.copies
 
-        def on_device(made: Value, order: Value, lists: Value) -> Value:
+        def on_device(made: Array, order: Array, lists: Array) -> Array:
             sent, come = (Slices(*(lists[0, i + j] for j in range(3))) for i in (0, 3))
-            home = zeros((copies * total, model), made.dtype)
+            home = zeros((copies * total, model), made.dtype, like=made)
             flat = made.reshape(places.room, model)
             home = ragged_all_to_all(flat, home, come.begin, come.rows, come.there, sent.rows, places.group)
             # Of one copy there is nothing to add up, and rows are moved as they came.
             terms = home.reshape(1, copies, total, model)
             summed = terms[:, 0] if copies == 1 else sum(terms.astype("float32"), 1)
-            place = put_rows(zeros((1, total), "int32"), order, iota((1, total), 1))
-            return take_rows(summed, place).reshape(1, places.tokens, places.k, model)
+            return take_rows(summed, places_of(order)).reshape(1, places.tokens, places.k, model)
 
         ins = (places.by_expert(5), places.by_device(2), places.by_device(3))
-        made = manual(on_device, ins, places.by_device(4), places.all)(rows, self.order, self.lists)
+        made = manual(on_device, ins, places.by_device(4), places.all, places.layout.mesh)(rows, self.order, self.lists)
         read = self.spread.home(made)
         return weighed(read, weights)

@@ -7,14 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from shoal.arrays import (
+    Array, ArrayLike, as_value, clip, einsum, gelu, minimum, one_kernel, relu, sigmoid, silu, softmax,
+)  # fmt: skip
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.elementwise import clip, minimum
-from shoal.frontend.nn import gelu, relu, sigmoid, silu, softmax
-from shoal.frontend.remat import one_kernel
-from shoal.frontend.value import Value
 from shoal.moe.buffers import Buffers
 from shoal.moe.config import MoeConfig
 
@@ -22,11 +18,11 @@ __all__ = ["apply_experts", "beside", "feed_forward_of"]
 
 Params = Mapping[str, Any]
 # (rows, weights, bias or None) to rows times each one's expert's matrix.
-Linear = Callable[[Value, ArrayLike, Any], Value]
+Linear = Callable[[Array, ArrayLike, Any], Array]
 # (linear, rows, parameters, configuration) to rows: an expert of the user's own.
-Expert = Callable[[Linear, Value, Params, MoeConfig], Value]
+Expert = Callable[[Linear, Array, Params, MoeConfig], Array]
 
-ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "gelu": gelu,
     "gelu_tanh": lambda x: gelu(x, approximate=True),
     "relu": relu,
@@ -56,7 +52,7 @@ def apply_experts(
     return buffers._replace(rows=rows)
 
 
-def feed_forward_of(linear: Linear, rows: Value, params: Params, config: MoeConfig) -> Value:
+def feed_forward_of(linear: Linear, rows: Array, params: Params, config: MoeConfig) -> Array:
     """act(x wi + bi) wo + bo; gated (arXiv 2002.05202): (act(x wg + bg) * (x wi + bi)) wo + bo."""
     hidden = linear(rows, params["wi"], params.get("bi"))
     if not config.gated_linear_unit:
@@ -67,7 +63,7 @@ def feed_forward_of(linear: Linear, rows: Value, params: Params, config: MoeConf
 
 
 @one_kernel
-def _gated(gate: Value, up: Value, config: MoeConfig) -> Value:
+def _gated(gate: Array, up: Array, config: MoeConfig) -> Array:
     limit = config.swiglu_limit
     if limit is None:
         return ACTIVATIONS[config.hidden_act](gate) * up
@@ -76,28 +72,28 @@ def _gated(gate: Value, up: Value, config: MoeConfig) -> Value:
     return (up + 1) * gate * sigmoid(gate * config.swiglu_alpha)
 
 
-def plain_linear(x: Value, weights: ArrayLike, bias: Any = None) -> Value:
+def plain_linear(x: Array, weights: ArrayLike, bias: Any = None) -> Array:
     """x [..., M] with one matrix [M, H] for all."""
-    matrix = as_value(weights)
+    matrix = as_value(weights, x)
     letters = "ABCDEFG"[: x.ndim - 1]
     made = einsum(f"{letters}M,MH->{letters}H", x, matrix)
-    return made if bias is None else made + as_value(bias)
+    return made if bias is None else made + as_value(bias, x)
 
 
 class Beside(NamedTuple):
     """What is beside the experts of a token: `made` of a network of all, `parts` of both where they are weighed."""
 
-    made: Value | None = None
-    parts: Value | None = None
+    made: Array | None = None
+    parts: Array | None = None
 
-    def join(self, y: Value) -> Value:
+    def join(self, y: Array) -> Array:
         """y, of the experts, with it."""
         if self.made is None:
             return y
         return y + self.made if self.parts is None else self.parts[..., :1] * y + self.parts[..., 1:] * self.made
 
 
-def beside(x: Value, params: Params, config: MoeConfig) -> Beside:
+def beside(x: Array, params: Params, config: MoeConfig) -> Beside:
     """A shared expert, or a residual one (PR-MoE), of x; it waits for nothing that is sent.
 
     params: "shared", a feed-forward network of weights [M, H], with "shared_gate" [M, 1] where it

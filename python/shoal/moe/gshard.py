@@ -13,22 +13,18 @@ from typing import NamedTuple
 
 import ml_dtypes
 
+from shoal.arrays import (
+    Array, ArrayLike, P, any, as_value, broadcast_to, constrain, einsum, iota, like, logical_and, matmul, one_hot,
+    relu, softmax, sum, top_k, where,
+)  # fmt: skip
 from shoal.frontend import dtypes
-from shoal.frontend.annotations import P, constrain
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum, matmul
-from shoal.frontend.core import ArrayLike, current
-from shoal.frontend.elementwise import logical_and, where
-from shoal.frontend.nn import one_hot, relu, softmax, top_k_gating
-from shoal.frontend.ordering import top_k
-from shoal.frontend.reduction import any, sum
-from shoal.frontend.structure import broadcast_to, iota
-from shoal.frontend.value import Value
+from shoal.frontend.core import current
+from shoal.frontend.nn import top_k_gating
 
 __all__ = ["GShardOutput", "attention", "feed_forward", "moe_layer", "self_attention"]
 
-Activation = Callable[["Value"], "Value"]
+Activation = Callable[["Array"], "Array"]
 Axes = str | Sequence[str]
 
 
@@ -41,10 +37,10 @@ class GShardOutput(NamedTuple):
     kept [G, E]: how many of these found room, so, too.
     """
 
-    y: Value
-    aux: Value
-    routed: Value
-    kept: Value
+    y: Array
+    aux: Array
+    routed: Array
+    kept: Array
 
 
 def moe_layer(
@@ -86,7 +82,7 @@ def moe_layer(
     return GShardOutput(y, aux, routed, sum(dispatch.astype(counted), (1, 3)))
 
 
-def _check_sizes(x: Value, router: Value, wi: Value, wo: Value) -> int:
+def _check_sizes(x: Array, router: Array, wi: Array, wo: Array) -> int:
     """The number of experts."""
     shapes = f"x {list(x.shape)}, router {list(router.shape)}, wi {list(wi.shape)}, wo {list(wo.shape)}"
     check(
@@ -99,13 +95,13 @@ def _check_sizes(x: Value, router: Value, wi: Value, wo: Value) -> int:
     return router.shape[1]
 
 
-def _spread(value: Value, axes: Axes | None) -> Value:
+def _spread(value: Array, axes: Axes | None) -> Array:
     """The first dimension over the axes; the others as is best."""
     mesh = current("moe_layer").mesh
     if mesh is None:
         return value
     chosen = tuple(mesh.axes) if axes is None else (axes,) if isinstance(axes, str) else tuple(axes)
-    return constrain(value, P(chosen, *["?"] * (value.ndim - 1)))
+    return constrain(value, P(chosen, *["?"] * (value.ndim - 1)), mesh)
 
 
 def feed_forward(
@@ -115,7 +111,7 @@ def feed_forward(
     *,
     gate: ArrayLike | None = None,
     activation: Activation = relu,
-) -> Value:
+) -> Array:
     """activation(x wi) wo for x [..., M], wi [M, H], wo [H, M].
 
     gate [M, H]: activation(x gate) * (x wi) is the hidden layer instead.
@@ -133,7 +129,7 @@ def attention(
     mask: ArrayLike | None = None,
     causal: bool = False,
     scale: float | None = None,
-) -> Value:
+) -> Array:
     """softmax(scale q k) v for q [B, S, N, D] and k, v [B, T, N, D]; gives [B, S, N, D].
 
     mask: bool, broadcasts to [B, N, S, T]; true where a token may look. What looks nowhere is 0, and keys and
@@ -141,12 +137,12 @@ def attention(
     causal: token s looks at tokens up to s.
     scale: 1 / sqrt(D) where it is None.
     """
-    query, keys, values = as_value(q), as_value(k), as_value(v)
+    query, keys, values = (as_value(x, like(q, k, v)) for x in (q, k, v))
     check(query.ndim == 4, f"attention: expected q [B, S, N, D], got {list(query.shape)}")
     shape = (query.shape[0], query.shape[2], query.shape[1], keys.shape[1])
-    visible = iota(shape, 3) <= iota(shape, 2) if causal else None
+    visible = iota(shape, 3, like=query) <= iota(shape, 2, like=query) if causal else None
     if mask is not None:
-        allowed = as_value(mask)
+        allowed = as_value(mask, query)
         keys, values = (_looked_at(x, allowed) for x in (keys, values))
         allowed = broadcast_to(allowed, shape)
         visible = allowed if visible is None else logical_and(visible, allowed)
@@ -160,7 +156,7 @@ def attention(
     return einsum("BNST,BTND->BSND", weights, values)
 
 
-def _looked_at(rows: Value, mask: Value) -> Value:
+def _looked_at(rows: Array, mask: Array) -> Array:
     """rows [B, T, N, D], zeros where no token may look by a mask that broadcasts to [B, N, S, T]."""
     whole = mask.reshape(*[1] * (4 - mask.ndim), *mask.shape)
     columns = any(whole, 2)  # [B, N, T], of which each may be 1
@@ -176,7 +172,7 @@ def self_attention(
     *,
     mask: ArrayLike | None = None,
     causal: bool = False,
-) -> Value:
+) -> Array:
     """Multi-head attention of x [B, S, M] to itself; wq, wk, wv [M, N, D], wo [N, D, M]. mask, causal: see
     `attention`."""
     q, k, v = (einsum("BSM,MND->BSND", x, weight) for weight in (wq, wk, wv))

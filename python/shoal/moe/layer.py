@@ -8,13 +8,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shoal.arrays import Array, ArrayLike, as_value, largest, like, max, one_hot, sum, summed
 from shoal.frontend import metrics
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_value
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.nn import one_hot
-from shoal.frontend.reduction import max, sum
-from shoal.frontend.value import Value
 from shoal.moe.buffers import Buffers
 from shoal.moe.config import MoeConfig
 from shoal.moe.dispatching import combine, dispatch
@@ -39,20 +35,20 @@ class MoeMetrics(NamedTuple):
     are their sums, needed is the largest.
     """
 
-    counts: Value
-    kept: Value
-    needed: Value
+    counts: Array
+    kept: Array
+    needed: Array
 
     def marked(self) -> MoeMetrics:
         """The same, where each says so."""
-        return MoeMetrics(metrics.summed(self.counts), metrics.summed(self.kept), metrics.largest(self.needed))
+        return MoeMetrics(summed(self.counts), summed(self.kept), largest(self.needed))
 
 
 class MoeOutput(NamedTuple):
     """y like x, zero for tokens that no expert had room for: add x to it. losses: {name: []}."""
 
-    y: Value
-    losses: dict[str, Value]
+    y: Array
+    losses: dict[str, Array]
     metrics: MoeMetrics
 
 
@@ -80,15 +76,15 @@ def moe(
     TraceError where the size of groups does not divide the number of tokens, or shapes are not those of x and config.
     """
     config = config if router is None else config.replace(router=router)
-    whole = as_value(x)
+    whole = as_value(x, like(x, params))
     *outer, model = whole.shape
     size = _size_of_groups(whole, config)
     check_params(params, config, model, expert is not None)
 
-    def grouped(value: Value | None, *rest: int) -> Value | None:
+    def grouped(value: Array | None, *rest: int) -> Array | None:
         return None if value is None else layout.spread(value.reshape(-1, size, *rest))
 
-    ids, real = _of_tokens("token_ids", token_ids, outer), _of_tokens("mask", mask, outer)
+    ids, real = _of_tokens("token_ids", token_ids, whole), _of_tokens("mask", mask, whole)
     if real is not None:
         whole = of_valid(whole, real.reshape(*outer))
     tokens, ids, valid = grouped(whole, model), grouped(ids), grouped(real)
@@ -96,14 +92,14 @@ def moe(
     routing = limit(chosen, config, key)
     buffers = dispatch(tokens, routing, config, layout)
     meanwhile = beside(whole, params, config)  # rows are under way
-    buffers = apply_experts(buffers, as_used(params, layout), config, expert)
+    buffers = apply_experts(buffers, as_used(params, layout, whole), config, expert)
     y = layout.spread(combine(buffers, routing, config)).astype(whole.dtype)
     y = meanwhile.join(y.reshape(*whole.shape))
     losses = balance_losses(routing, config, math.prod(outer[:-1]))
     return MoeOutput(y, losses, _counted(routing, buffers, config))
 
 
-def _size_of_groups(tokens: Value, config: MoeConfig) -> int:
+def _size_of_groups(tokens: Array, config: MoeConfig) -> int:
     """Tokens of each group, of those of [..., M]."""
     count = math.prod(tokens.shape[:-1])
     size = config.moe_group_size or count
@@ -111,11 +107,12 @@ def _size_of_groups(tokens: Value, config: MoeConfig) -> int:
     return size
 
 
-def _of_tokens(what: str, given: ArrayLike | None, outer: list[int]) -> Value | None:
+def _of_tokens(what: str, given: ArrayLike | None, tokens: Array) -> Array | None:
     """An element for each token."""
     if given is None:
         return None
-    value = as_value(given)
+    value = as_value(given, tokens)
+    outer = list(tokens.shape[:-1])
     check(math.prod(value.shape) == math.prod(outer), f"moe: {what} {list(value.shape)} of tokens {outer}")
     return value
 

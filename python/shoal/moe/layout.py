@@ -14,9 +14,8 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
+from shoal.arrays import Array, P, constrain
 from shoal.errors import TraceError
-from shoal.frontend.annotations import P, constrain
-from shoal.frontend.value import Value
 from shoal.mesh import Axis, Mesh
 from shoal.moe import megatron
 from shoal.moe.folding import fold, groups_of
@@ -199,7 +198,7 @@ class Layout:
         axes = self.axes(*(role for role in listed if role != "?"))
         return (*axes, "?") if "?" in listed else axes or None
 
-    def constrain(self, value: Value, *entries: Any, hint: bool = False) -> Value:
+    def constrain(self, value: Array, *entries: Any, hint: bool = False) -> Array:
         """The value where `P(*entries)` says; the identity on its elements.
 
         A dimension of fewer rows than devices along its roles is left to the compiler. hint: as of
@@ -208,13 +207,13 @@ class Layout:
         if self.mesh is None:
             return value
         kept = [entry if self._fits(entry, size) else "?" for entry, size in zip(entries, value.shape)]
-        return constrain(value, self.P(*kept), hint=hint)
+        return constrain(value, self.P(*kept), self.mesh, hint=hint)
 
     def _fits(self, entry: Any, size: int) -> bool:
         listed = (entry,) if isinstance(entry, str) else entry or ()
         return size >= self.size(*(role for role in listed if role != "?"))
 
-    def spread(self, value: Value, role: str = "tokens") -> Value:
+    def spread(self, value: Array, role: str = "tokens") -> Array:
         """[G, S, ...] over groups where there are enough of them, else over a group's tokens."""
         by_group = value.shape[0] >= self.size(role)
         dims = (role,) if by_group else (None, role)

@@ -4,16 +4,11 @@
 
 from __future__ import annotations
 
+from shoal.arrays import (
+    Array, ArrayLike, argsort, broadcast_to, concatenate, cumsum, logical_and, max, maximum, one_hot, ones, sum,
+    take_along_axis, where,
+)  # fmt: skip
 from shoal.errors import TraceError
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.creation import ones
-from shoal.frontend.elementwise import logical_and, maximum, where
-from shoal.frontend.indexing import take_along_axis
-from shoal.frontend.nn import one_hot
-from shoal.frontend.ordering import argsort
-from shoal.frontend.reduction import cumsum, max, sum
-from shoal.frontend.structure import broadcast_to, concatenate
-from shoal.frontend.value import Value
 from shoal.moe import noise
 from shoal.moe.config import MoeConfig
 from shoal.moe.routing import Routing
@@ -47,36 +42,36 @@ def limit(routing: Routing, config: MoeConfig, key: ArrayLike | None = None) -> 
     return routing._replace(weights=weights, kept=kept, place=place)
 
 
-def _stays(routing: Routing, config: MoeConfig, key: ArrayLike | None) -> Value:
+def _stays(routing: Routing, config: MoeConfig, key: ArrayLike | None) -> Array:
     """GShard's Algorithm 1: later choices stay as often as twice their weight says."""
     shape = routing.experts.shape
     if config.second_policy != "random" or key is None:
-        return ones(shape, "bool")
+        return ones(shape, "bool", like=routing.weights)
     groups, tokens, k = shape
-    drawn = noise.later_choices((groups, tokens, k - 1), key)
+    drawn = noise.later_choices((groups, tokens, k - 1), key, routing.weights)
     later = 2 * routing.weights[:, :, 1:] > drawn
-    return concatenate([ones((groups, tokens, 1), "bool"), later], -1)
+    return concatenate([ones((groups, tokens, 1), "bool", like=later), later], -1)
 
 
 def _by_position(
-    routing: Routing, config: MoeConfig, counted: Value, room: int, key: ArrayLike | None
-) -> tuple[Value, Value]:
+    routing: Routing, config: MoeConfig, counted: Array, room: int, key: ArrayLike | None
+) -> tuple[Array, Array]:
     place = _places(routing, config, counted)
     return logical_and(counted, place < room), place
 
 
 def _by_weight(
-    routing: Routing, config: MoeConfig, counted: Value, room: int, key: ArrayLike | None
-) -> tuple[Value, Value]:
+    routing: Routing, config: MoeConfig, counted: Array, room: int, key: ArrayLike | None
+) -> tuple[Array, Array]:
     return _largest(routing, config, counted, room, routing.weights)
 
 
 def _by_chance(
-    routing: Routing, config: MoeConfig, counted: Value, room: int, key: ArrayLike | None
-) -> tuple[Value, Value]:
+    routing: Routing, config: MoeConfig, counted: Array, room: int, key: ArrayLike | None
+) -> tuple[Array, Array]:
     if key is None:
         raise TraceError('limit: moe_token_drop_policy="random" needs a key')
-    drawn = noise.priorities(routing.experts.shape, key)
+    drawn = noise.priorities(routing.experts.shape, key, routing.weights)
     return _largest(routing, config, counted, room, drawn)
 
 
@@ -84,8 +79,8 @@ _POLICIES = {"position": _by_position, "probs": _by_weight, "random": _by_chance
 
 
 def _largest(
-    routing: Routing, config: MoeConfig, counted: Value, room: int, importance: Value
-) -> tuple[Value, Value]:
+    routing: Routing, config: MoeConfig, counted: Array, room: int, importance: Array
+) -> tuple[Array, Array]:
     """The `room` most important choices of each expert, in token order in its buffer."""
     experts = config.num_experts
     chosen = one_hot(routing.experts, experts, importance.dtype)  # [G, S, k, E]
@@ -97,7 +92,7 @@ def _largest(
     return kept, _count_earlier(routing.experts, kept, experts, "token")
 
 
-def _places(routing: Routing, config: MoeConfig, counted: Value) -> Value:
+def _places(routing: Routing, config: MoeConfig, counted: Array) -> Array:
     """[G, S, k] int32: how many counted choices of the same expert come earlier."""
     rest = config.num_experts, config.position_order
     if not config.batch_prioritized_routing:
@@ -105,14 +100,14 @@ def _places(routing: Routing, config: MoeConfig, counted: Value) -> Value:
     # Tokens with larger scores first (arXiv 2106.05974): count in that order, and turn back.
     order = argsort(max(routing.scores, -1), 1, descending=True)
 
-    def reordered(values: Value, by: Value) -> Value:
+    def reordered(values: Array, by: Array) -> Array:
         return take_along_axis(values, broadcast_to(by[..., None], values.shape), 1)
 
     in_order = reordered(routing.experts, order), reordered(counted, order)
     return reordered(_count_earlier(*in_order, *rest), argsort(order, 1))
 
 
-def _count_earlier(experts: Value, counted: Value, count: int, order: str) -> Value:
+def _count_earlier(experts: Array, counted: Array, count: int, order: str) -> Array:
     """order: "choice", all first choices before all second ones, or "token", token by token."""
     groups, tokens, k = experts.shape
     chosen = one_hot(experts, count, "int32") * counted[..., None].astype("int32")

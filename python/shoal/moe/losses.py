@@ -13,16 +13,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shoal.frontend.autodiff import stop_gradient
-from shoal.frontend.constants import as_value
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.creation import zeros
-from shoal.frontend.elementwise import erf, maximum, sign, square
-from shoal.frontend.nn import logsumexp, one_hot
-from shoal.frontend.ordering import top_k
-from shoal.frontend.reduction import mean, sum
-from shoal.frontend.structure import stack
-from shoal.frontend.value import Value
+from shoal.arrays import (
+    Array, ArrayLike, as_value, erf, like, logsumexp, maximum, mean, one_hot, sign, square, stack, stop_gradient,
+    sum, top_k, zeros,
+)  # fmt: skip
 from shoal.moe.config import MoeConfig
 from shoal.moe.routing import Routing
 from shoal.moe.scores import balanced_scores, of_valid
@@ -30,7 +24,7 @@ from shoal.moe.scores import balanced_scores, of_valid
 __all__ = ["balance_losses", "stacked_losses", "total_loss", "update_expert_bias"]
 
 
-def balance_losses(routing: Routing, config: MoeConfig, sequences: int | None = None) -> dict[str, Value]:
+def balance_losses(routing: Routing, config: MoeConfig, sequences: int | None = None) -> dict[str, Array]:
     """The losses that the configuration names, and "z_loss", of those that have a coefficient in a layer.
 
     sequences: of how many sequences of equal length the tokens are, for "seq_aux_loss".
@@ -54,13 +48,13 @@ def balance_losses(routing: Routing, config: MoeConfig, sequences: int | None = 
     return made
 
 
-def total_loss(losses: Mapping[str, Value], config: MoeConfig, layer: int = 0) -> Value:
+def total_loss(losses: Mapping[str, Array], config: MoeConfig, layer: int = 0) -> Array:
     """The losses of a layer, each times its coefficient: to be added to the task's loss.
 
     float32, or float64 if a router's are. A loss whose coefficient in this layer is 0 is no term of it.
     """
     kind = "float64" if any(loss.dtype == "float64" for loss in losses.values()) else "float32"
-    total = zeros((), kind)
+    total = zeros((), kind, like=like(losses))
     for name, loss in losses.items():
         coefficient = config.loss_coefficient(name, layer)
         if coefficient:
@@ -68,22 +62,22 @@ def total_loss(losses: Mapping[str, Value], config: MoeConfig, layer: int = 0) -
     return total
 
 
-def stacked_losses(layers: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+def stacked_losses(layers: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
     """{name: [L]} of the losses of layers, which have the same ones."""
     return {name: stack([losses[name] for losses in layers]) for name in (layers[0] if layers else ())}
 
 
-def update_expert_bias(bias: ArrayLike, counts: ArrayLike, config: MoeConfig) -> Value:
+def update_expert_bias(bias: ArrayLike, counts: ArrayLike, config: MoeConfig) -> Array:
     """The bias [..., E] after a step (arXiv 2408.15664; DeepSeek-V3, arXiv 2412.19437, section 2.1.2); counts
     [..., E] are those of its whole global batch.
 
     An expert with less than the mean gets `moe_router_bias_update_rate` more, one with more less.
     """
-    loads = as_value(counts).astype("float32")
-    return as_value(bias) + sign(mean(loads, -1, keepdims=True) - loads) * config.moe_router_bias_update_rate
+    loads = as_value(counts, bias).astype("float32")
+    return as_value(bias, loads) + sign(mean(loads, -1, keepdims=True) - loads) * config.moe_router_bias_update_rate
 
 
-def _aux_loss(routing: Routing, config: MoeConfig) -> Value:
+def _aux_loss(routing: Routing, config: MoeConfig) -> Array:
     """Mean over groups of E sum_e f_e P_e (Switch, arXiv 2101.03961; Megatron-Core).
 
     f_e: which part of the k S choices of the best scores are of the expert, without its bias and
@@ -94,7 +88,7 @@ def _aux_loss(routing: Routing, config: MoeConfig) -> Value:
     return _balance(routing, chosen / config.moe_router_topk) * config.num_experts
 
 
-def _gshard(routing: Routing, config: MoeConfig) -> Value:
+def _gshard(routing: Routing, config: MoeConfig) -> Array:
     """Mean over groups of (1/E) sum_e (c_e / S) m_e, c of first choices (arXiv 2006.16668).
 
     DeepSpeed's of two choices and Tutel's are E^2 times it.
@@ -103,7 +97,7 @@ def _gshard(routing: Routing, config: MoeConfig) -> Value:
     return _balance(routing, first) / config.num_experts
 
 
-def _balance(routing: Routing, chosen: Value) -> Value:
+def _balance(routing: Routing, chosen: Array) -> Array:
     """Mean, over groups that have valid tokens, of sum_e mean(chosen_e) mean(scores_e) of these.
 
     chosen [G, S, E] is of sum 1 and has no gradient.
@@ -116,7 +110,7 @@ def _balance(routing: Routing, chosen: Value) -> Value:
     return sum(fractions * means) / groups.astype(means.dtype)
 
 
-def _importance(routing: Routing, config: MoeConfig) -> Value:
+def _importance(routing: Routing, config: MoeConfig) -> Array:
     """Half of CV^2 of the experts' sums of scores, and of their load (Tutel; arXiv 1701.06538).
 
     The load is how probably the noise lifts a score to the k best. Tutel compares scores with
@@ -130,14 +124,14 @@ def _importance(routing: Routing, config: MoeConfig) -> Value:
     return 0.5 * (_variation(vectors[0]) + _variation(vectors[1]))
 
 
-def _variation(vector: Value) -> Value:
+def _variation(vector: Array) -> Array:
     """The square of the coefficient of variation."""
     average = mean(vector)
     variance = sum(square(vector - average)) / (vector.shape[0] - 1)
     return variance / (square(average) + 1e-10)
 
 
-def _z_loss(routing: Routing) -> Value:
+def _z_loss(routing: Routing) -> Array:
     """Mean of logsumexp(logits)^2 (ST-MoE, arXiv 2202.08906)."""
     squares = of_valid(square(logsumexp(routing.logits)), routing.valid)
     return sum(squares) / maximum(sum(routing.valid), 1.0)

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import math
 
+from shoal.arrays import Array, ArrayLike, fold_in, log, maximum, negative, normal, stop_gradient, uniform
 from shoal.errors import TraceError
 from shoal.frontend import random
-from shoal.frontend.autodiff import stop_gradient
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.elementwise import log, maximum, negative
-from shoal.frontend.value import Value
 from shoal.moe.config import MoeConfig
 from shoal.moe.own_router import takes
 
@@ -63,42 +60,42 @@ def key_of_training(place: str, config: MoeConfig | None, key: ArrayLike | None,
     return used_key(config, key)
 
 
-def forced(logits: Value, config: MoeConfig, key: ArrayLike | None) -> Value:
+def forced(logits: Array, config: MoeConfig, key: ArrayLike | None) -> Array:
     """Normal numbers in place of the logits, whose gradient they have (Megatron-Core's RandomSTE)."""
     if key is None or not config.moe_router_force_load_balancing:
         return logits
-    drawn = random.normal(random.fold_in(key, _FORCED), logits.shape, logits.dtype)
+    drawn = normal(fold_in(key, _FORCED, like=logits), logits.shape, logits.dtype, like=logits)
     return logits + stop_gradient(drawn - logits)
 
 
-def jitter(x: Value, config: MoeConfig, key: ArrayLike | None) -> Value:
+def jitter(x: Array, config: MoeConfig, key: ArrayLike | None) -> Array:
     """The router's input times U[1 - eps, 1 + eps] (Megatron-Core, DeepSpeed)."""
     eps = config.moe_input_jitter_eps
     if key is None or not eps:
         return x
-    drawn = random.uniform(random.fold_in(key, _JITTER), x.shape, "float32")
+    drawn = uniform(fold_in(key, _JITTER, like=x), x.shape, "float32", like=x)
     return x * (1 - eps + 2 * eps * drawn).astype(x.dtype)
 
 
-def gaussian(logits: Value, config: MoeConfig, key: ArrayLike | None) -> Value:
+def gaussian(logits: Array, config: MoeConfig, key: ArrayLike | None) -> Array:
     """Plus gate_noise n / E of normal n (Tutel); weights see it, too."""
     if key is None or not config.gate_noise > 0:
         return logits
-    drawn = random.normal(random.fold_in(key, _GAUSSIAN), logits.shape, logits.dtype)
+    drawn = normal(fold_in(key, _GAUSSIAN, like=logits), logits.shape, logits.dtype, like=logits)
     return logits + drawn * (config.gate_noise / config.num_experts)
 
 
-def gumbel(logits: Value, key: ArrayLike) -> Value:
+def gumbel(logits: Array, key: ArrayLike) -> Array:
     """Plus Gumbel noise: the largest is then a sample of softmax(logits)."""
-    drawn = random.uniform(random.fold_in(key, _GUMBEL), logits.shape, logits.dtype)
+    drawn = uniform(fold_in(key, _GUMBEL, like=logits), logits.shape, logits.dtype, like=logits)
     return logits - log(negative(log(maximum(drawn, _LEAST))))
 
 
-def later_choices(shape: tuple[int, ...], key: ArrayLike) -> Value:
+def later_choices(shape: tuple[int, ...], key: ArrayLike, like: Any = None) -> Array:
     """Uniform numbers, one for each choice behind the first."""
-    return random.uniform(random.fold_in(key, _LATER), shape, "float32")
+    return uniform(fold_in(key, _LATER, like=like), shape, "float32", like=like)
 
 
-def priorities(shape: tuple[int, ...], key: ArrayLike) -> Value:
+def priorities(shape: tuple[int, ...], key: ArrayLike, like: Any = None) -> Array:
     """Uniform numbers by which experts keep tokens at random."""
-    return random.uniform(random.fold_in(key, _PRIORITIES), shape, "float32")
+    return uniform(fold_in(key, _PRIORITIES, like=like), shape, "float32", like=like)

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import as_value, shape_of
 from shoal.frontend import pytrees
-from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_value
 from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
 
@@ -160,10 +159,11 @@ _DENSE = {
 }  # fmt: skip
 
 
-def as_used(params: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
-    """The parameters, those of experts where they are used: gathered along what only stores them."""
+def as_used(params: Mapping[str, Any], layout: Layout, like: Any = None) -> dict[str, Any]:
+    """The parameters, those of experts where they are used: gathered along what only stores them; NumPy's in the
+    world of `like`."""
     return {
-        name: layout.constrain(as_value(value), *_USED[name]) if name in _USED else value
+        name: layout.constrain(as_value(value, like), *_USED[name]) if name in _USED else value
         for name, value in params.items()
     }
 

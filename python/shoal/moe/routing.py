@@ -11,20 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shoal.arrays import (
+    Array, ArrayLike, argmax, as_value, broadcast_to, concatenate, einsum, exp, iota, like, mean, minimum, one_hot,
+    ones, rsqrt, sigmoid, softmax, sum, take_along_axis, top_k, where,
+)  # fmt: skip
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.creation import ones
-from shoal.frontend.elementwise import exp, minimum, rsqrt, where
-from shoal.frontend.indexing import take_along_axis
-from shoal.frontend.nn import one_hot, sigmoid, softmax
-from shoal.frontend.ordering import argmax, top_k
-from shoal.frontend.reduction import mean, sum
-from shoal.frontend.structure import broadcast_to, concatenate, iota
-from shoal.frontend.value import Value
 from shoal.moe import noise
 from shoal.moe.config import MoeConfig
 from shoal.moe.own_router import Router, given_to
@@ -46,19 +39,19 @@ class Routing(NamedTuple):
     too, and so are weights.
     """
 
-    experts: Value
-    weights: Value
-    scores: Value
-    logits: Value
-    valid: Value
-    kept: Value | None = None
-    place: Value | None = None
-    tokens: Value | None = None
+    experts: Array
+    weights: Array
+    scores: Array
+    logits: Array
+    valid: Array
+    kept: Array | None = None
+    place: Array | None = None
+    tokens: Array | None = None
 
     def regrouped(self, groups: int) -> Routing:
         """The same tokens in another number of groups; places and room are those of the former."""
 
-        def grouped(value: Value | None, behind: int) -> Value | None:
+        def grouped(value: Array | None, behind: int) -> Array | None:
             if value is None:
                 return None
             return value.reshape(groups, -1, *value.shape[value.ndim - behind :][:behind])
@@ -66,7 +59,7 @@ class Routing(NamedTuple):
         by_token = {name: grouped(getattr(self, name), 1) for name in self._fields if name != "valid"}
         return Routing(**by_token, valid=self.valid.reshape(groups, -1))
 
-    def counts(self) -> Value:
+    def counts(self) -> Array:
         """[G, E] float32: valid choices of each expert, before any is dropped."""
         experts = self.scores.shape[-1]
         chosen = one_hot(self.experts, experts)
@@ -101,14 +94,14 @@ def route(
     k: in place of the configuration's, at most E.
     function: in place of the configuration's `router`.
     """
-    tokens, config = as_value(x), _as_asked(config, function, k)
+    tokens, config = as_value(x, like(x, params)), _as_asked(config, function, k)
     check(tokens.ndim == 3, f"route: expected tokens [G, S, M], got {list(tokens.shape)}")
     kind = {"fp32": "float32", "fp64": "float64"}.get(config.moe_router_dtype, "float32")
     _check_tokens(tokens, config)
     tokens, valid = _real(tokens, mask, kind)
     if config.router_type == "hash":
         return _hash(token_ids, valid, config)
-    _check_bias(bias, config)
+    _check_bias(bias, config, tokens)
     is_training = key is not None if training is None else training
     key = _key_of(config, key, is_training)
     if config.router is not None:
@@ -119,7 +112,7 @@ def route(
         return _sinkhorn(logits, valid, config, is_training)
     if config.router_type == "expert_choice":
         return _expert_choice(logits, valid, config)
-    return _top_k(logits, valid, config, None if bias is None else as_value(bias), key)
+    return _top_k(logits, valid, config, None if bias is None else as_value(bias, logits), key)
 
 
 def _as_asked(config: MoeConfig, function: Router | None, k: int | None) -> MoeConfig:
@@ -138,14 +131,14 @@ def _key_of(config: MoeConfig, key: ArrayLike | None, is_training: bool) -> Arra
     return key
 
 
-def _check_bias(bias: ArrayLike | None, config: MoeConfig) -> None:
+def _check_bias(bias: ArrayLike | None, config: MoeConfig, tokens: Array) -> None:
     """Fewer bits than float32 has would put an expert before another one, and lose what a step adds."""
     asked = config.moe_router_enable_expert_bias
     given = "no" if bias is None else "a"
     check((bias is not None) == asked, f"route: moe_router_enable_expert_bias={asked} and {given} bias")
     if bias is None:
         return
-    value = as_value(bias)
+    value = as_value(bias, tokens)
     shape = value.shape
     check(shape == (config.num_experts,), f"route: bias {list(shape)} with num_experts={config.num_experts}")
     if not dtypes.is_float(value.dtype) or value.dtype.itemsize < 4:
@@ -155,16 +148,16 @@ def _check_bias(bias: ArrayLike | None, config: MoeConfig) -> None:
         )
 
 
-def _real(tokens: Value, mask: ArrayLike | None, kind: str) -> tuple[Value, Value]:
+def _real(tokens: Array, mask: ArrayLike | None, kind: str) -> tuple[Array, Array]:
     """The tokens, zeros where the mask is false, and valid [G, S] of this type."""
     if mask is None:
-        return tokens, ones(tokens.shape[:2], kind)
-    valid = as_value(mask).astype("bool").astype(kind)
+        return tokens, ones(tokens.shape[:2], kind, like=tokens)
+    valid = as_value(mask, tokens).astype("bool").astype(kind)
     check(valid.shape == tokens.shape[:2], f"route: mask {list(valid.shape)} of tokens {list(tokens.shape)}")
     return of_valid(tokens, valid), valid
 
 
-def _check_tokens(tokens: Value, config: MoeConfig) -> None:
+def _check_tokens(tokens: Array, config: MoeConfig) -> None:
     kind = tokens.dtype
     check(dtypes.is_float(kind), f"route: tokens of {kind}; expected floating-point numbers")
     check(
@@ -173,9 +166,9 @@ def _check_tokens(tokens: Value, config: MoeConfig) -> None:
     )
 
 
-def _logits(tokens: Value, params: Mapping[str, Any], config: MoeConfig) -> Value:
+def _logits(tokens: Array, params: Mapping[str, Any], config: MoeConfig) -> Array:
     """[G, S, E]. Products of 16 bits are exact in float32, where they are summed."""
-    weights = as_value(params["router"])
+    weights = as_value(params["router"], tokens)
     if config.router_type == "cosine":
         return _cosine(tokens, params)
     if config.moe_router_dtype == "model":
@@ -184,21 +177,21 @@ def _logits(tokens: Value, params: Mapping[str, Any], config: MoeConfig) -> Valu
         logits = einsum("GSM,ME->GSE", tokens.astype("float64"), weights.astype("float64"))
     else:
         logits = einsum("GSM,ME->GSE", tokens, weights, dtype="float32")
-    return logits + as_value(params["router_bias"]).astype(logits.dtype) if config.add_router_bias else logits
+    return logits + as_value(params["router_bias"], logits).astype(logits.dtype) if config.add_router_bias else logits
 
 
-def _cosine(tokens: Value, params: Mapping[str, Any]) -> Value:
+def _cosine(tokens: Array, params: Mapping[str, Any]) -> Array:
     """Tutel's `gates/cosine_top.py`: cosines of projected tokens and experts, by a learnt scale."""
-    projected = einsum("GSM,MP->GSP", tokens, as_value(params["projection"]), dtype="float32")
-    experts = as_value(params["router"]).astype("float32")
-    scale = minimum(exp(as_value(params["temperature"]).astype("float32")), _LARGEST_SCALE)
+    projected = einsum("GSM,MP->GSP", tokens, as_value(params["projection"], tokens), dtype="float32")
+    experts = as_value(params["router"], tokens).astype("float32")
+    scale = minimum(exp(as_value(params["temperature"], tokens).astype("float32")), _LARGEST_SCALE)
     rows = projected * rsqrt(sum(projected * projected, -1, keepdims=True) + 1e-12)
     columns = experts * rsqrt(sum(experts * experts, 0, keepdims=True) + 1e-12)
     return einsum("GSP,PE->GSE", rows, columns) * scale
 
 
 def _top_k(
-    logits: Value, valid: Value, config: MoeConfig, bias: Value | None, key: ArrayLike | None
+    logits: Array, valid: Array, config: MoeConfig, bias: Array | None, key: ArrayLike | None
 ) -> Routing:
     noisy = noise.gaussian(logits, config, key)
     of_all = config.moe_router_pre_softmax or config.noisy_gate_policy or config.second_policy == "gumbel"
@@ -224,7 +217,7 @@ def _best_of(config: MoeConfig) -> int:
     return config.group_best_of or config.moe_router_topk // (config.moe_router_group_topk or 1)
 
 
-def _choose(choice: Value, logits: Value, config: MoeConfig, key: ArrayLike | None) -> Value:
+def _choose(choice: Array, logits: Array, config: MoeConfig, key: ArrayLike | None) -> Array:
     """The experts, [G, S, k]."""
     if key is not None and config.noisy_gate_policy == "RSample":
         return argmax(noise.gumbel(logits, key), -1).reshape(*logits.shape[:2], 1)
@@ -237,7 +230,7 @@ def _choose(choice: Value, logits: Value, config: MoeConfig, key: ArrayLike | No
 
 
 def _own(
-    tokens: Value, valid: Value, params: Mapping[str, Any], config: MoeConfig, bias: ArrayLike | None,
+    tokens: Array, valid: Array, params: Mapping[str, Any], config: MoeConfig, bias: ArrayLike | None,
     key: ArrayLike | None, kind: str,
 ) -> Routing:  # fmt: skip
     """What `config.router` says of the tokens."""
@@ -246,7 +239,7 @@ def _own(
     if isinstance(made, Routing):
         return made
     check(isinstance(made, tuple) and len(made) in (2, 3), f"route: router: expected experts and weights, got {made!r}")
-    experts, weights, *rest = map(as_value, made)
+    experts, weights, *rest = (as_value(value, tokens) for value in made)
     shape = (*tokens.shape[:2], config.moe_router_topk)
     for what, value in (("experts", experts), ("weights", weights)):
         check(value.shape == shape, f"route: router: {what} {list(value.shape)}; expected [G, S, k] {list(shape)}")
@@ -264,7 +257,7 @@ def _own(
     return Routing(experts, weights, scores, scores, valid)
 
 
-def _sinkhorn(logits: Value, valid: Value, config: MoeConfig, is_training: bool) -> Routing:
+def _sinkhorn(logits: Array, valid: Array, config: MoeConfig, is_training: bool) -> Routing:
     """Megatron-Core: chosen by the balanced matrix, weighed by the plain activation."""
     plain = sigmoid(logits) if config.moe_router_topk == 1 else softmax(logits)
     choice = sinkhorn(logits, valid) if is_training else plain
@@ -272,26 +265,27 @@ def _sinkhorn(logits: Value, valid: Value, config: MoeConfig, is_training: bool)
     return Routing(experts, take_along_axis(plain, experts, -1), softmax(logits), logits, valid)
 
 
-def _expert_choice(logits: Value, valid: Value, config: MoeConfig) -> Routing:
+def _expert_choice(logits: Array, valid: Array, config: MoeConfig) -> Routing:
     """Each expert takes its C best tokens (arXiv 2202.09368); what is padding comes last."""
     scores = softmax(logits)
     groups, tokens, experts = scores.shape
     capacity = config.capacity(tokens)
     liking = where(valid.reshape(groups, 1, tokens) > 0, scores.swapaxes(1, 2), -1.0)
     weights, chosen = top_k(liking, capacity or tokens)
-    return Routing(iota(chosen.shape, 1), weights, scores, logits, valid, weights >= 0, iota(chosen.shape, 2), chosen)
+    of_slots, kept = iota(chosen.shape, 1, like=chosen), weights >= 0
+    return Routing(of_slots, weights, scores, logits, valid, kept, iota(chosen.shape, 2, like=chosen), chosen)
 
 
-def _hash(token_ids: ArrayLike | None, valid: Value, config: MoeConfig) -> Routing:
+def _hash(token_ids: ArrayLike | None, valid: Array, config: MoeConfig) -> Routing:
     """Experts by the token's number alone (arXiv 2106.04426); choices are E // k apart."""
     if token_ids is None:
         raise TraceError('route: router_type="hash" needs token_ids [G, S]')
-    ids = as_value(token_ids).astype("int32")
+    ids = as_value(token_ids, valid).astype("int32")
     check(ids.shape == valid.shape, f"route: token_ids {list(ids.shape)} for tokens {list(valid.shape)}")
     k, count = config.moe_router_topk, config.num_experts
     shape = (*ids.shape, k)
-    steps = iota(shape, 2) * (count // k)
+    steps = iota(shape, 2, like=ids) * (count // k)
     experts = (broadcast_to(ids.reshape(*ids.shape, 1), shape) + steps) % count
-    weights = ones(shape, valid.dtype) / k
+    weights = ones(shape, valid.dtype, like=valid) / k
     scores = mean(one_hot(experts, count, valid.dtype), 2)
     return Routing(experts, weights, scores, scores, valid)

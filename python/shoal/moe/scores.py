@@ -8,45 +8,40 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shoal.frontend.autodiff import stop_gradient
-from shoal.frontend.control_flow import while_loop
-from shoal.frontend.creation import full, ones, zeros
-from shoal.frontend.elementwise import abs, exp, maximum, or_one, where
-from shoal.frontend.nn import one_hot, sigmoid, softmax, softplus
-from shoal.frontend.ordering import top_k
-from shoal.frontend.reduction import any, max, mean, root_of, sum
-from shoal.frontend.structure import repeat
-from shoal.frontend.value import Value
+from shoal.arrays import (
+    Array, abs, any, exp, full, max, maximum, mean, one_hot, ones, or_one, repeat, root_of, sigmoid, softmax,
+    softplus, stop_gradient, sum, top_k, where, while_loop, zeros,
+)  # fmt: skip
 
 __all__ = ["SCORES", "allowed_experts", "balanced_scores", "of_valid", "sinkhorn"]
 
 
-def sqrtsoftplus(x: Value) -> Value:
+def sqrtsoftplus(x: Array) -> Array:
     """sqrt(log(1 + exp(x))), with a gradient of 0 where the logarithm is 0."""
     return root_of(softplus(x))
 
 
-SCORES: dict[str, Callable[[Value], Value]] = {
+SCORES: dict[str, Callable[[Array], Array]] = {
     "softmax": softmax,
     "sigmoid": sigmoid,
     "sqrtsoftplus": sqrtsoftplus,
 }
 
 
-def balanced_scores(logits: Value, function: str) -> Value:
+def balanced_scores(logits: Array, function: str) -> Array:
     """Scores of sum 1 over the experts, as losses take them (Megatron-Core); 0 of a token all of whose scores are 0."""
     scores = SCORES[function](logits)
     return scores if function == "softmax" else scores / or_one(sum(scores, -1, keepdims=True))
 
 
-def of_valid(value: Value, valid: Value) -> Value:
+def of_valid(value: Array, valid: Array) -> Array:
     """value [G, S, ...] where valid [G, S] is not 0, else 0, whatever stands there: 0 times NaN is NaN, and so is
     the gradient of a product with 0 of what is infinite."""
     chosen = valid.astype("bool").reshape(*valid.shape, *[1] * (value.ndim - valid.ndim))
     return where(chosen, value, 0.0)
 
 
-def allowed_experts(choice: Value, groups: int, chosen: int, best_of: int) -> Value:
+def allowed_experts(choice: Array, groups: int, chosen: int, best_of: int) -> Array:
     """Bool [G, S, E]: the experts of each token's `chosen` best groups of neighbours.
 
     A group's score is the sum of its `best_of` best (DeepSeek-V2 1, arXiv 2405.04434; -V3 2,
@@ -59,7 +54,7 @@ def allowed_experts(choice: Value, groups: int, chosen: int, best_of: int) -> Va
     return repeat(kept, size, -1)
 
 
-def sinkhorn(logits: Value, valid: Value, tolerance: float = 1e-4, epsilon: float = 1e-8) -> Value:
+def sinkhorn(logits: Array, valid: Array, tolerance: float = 1e-4, epsilon: float = 1e-8) -> Array:
     """exp(logits) [G, S, E] with rows and columns scaled in turn to sums 1/S and 1/E of a group.
 
     valid [G, S]: 0 for tokens that do not count. Each group stops where the mean change of its
@@ -71,10 +66,10 @@ def sinkhorn(logits: Value, valid: Value, tolerance: float = 1e-4, epsilon: floa
     count = stop_gradient(maximum(sum(valid, 1, keepdims=True), 1.0))
     kind = cost.dtype
 
-    def moves(state: tuple[Value, Value, Value]) -> Value:
+    def moves(state: tuple[Array, Array, Array]) -> Array:
         return any(state[2] > tolerance)
 
-    def scale(state: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
+    def scale(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         columns, rows, change = state
         new_rows = 1 / count / (sum(columns.reshape(groups, 1, experts) * cost, 2) + epsilon)
         spread = sum(new_rows.reshape(groups, tokens, 1) * cost, 1)
@@ -84,9 +79,9 @@ def sinkhorn(logits: Value, valid: Value, tolerance: float = 1e-4, epsilon: floa
         return where(goes_on, new, columns), where(goes_on, new_rows, rows), moved
 
     start = (
-        ones((groups, experts), kind),
-        zeros((groups, tokens), kind),
-        full((groups,), float("inf"), kind),
+        ones((groups, experts), kind, like=cost),
+        zeros((groups, tokens), kind, like=cost),
+        full((groups,), float("inf"), kind, like=cost),
     )
     columns, rows, _ = while_loop(moves, scale, start)
     return columns.reshape(groups, 1, experts) * cost * rows.reshape(groups, tokens, 1)

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import as_value, isfinite, like, logical_and, maximum, minimum, where
 from shoal.errors import TraceError
 from shoal.frontend import pytrees
-from shoal.frontend.constants import as_value
-from shoal.frontend.elementwise import isfinite, logical_and, maximum, minimum, where
 from shoal.optim.transforms import Transform, global_norm
 from shoal.optim.trees import count, widened, zip_leaves
 
@@ -54,7 +53,7 @@ def apply_if_finite(inner: Transform) -> Transform:
     def update(grads: Tree, state: IfFinite, params: Tree) -> tuple[Tree, IfFinite]:
         finite = all_finite(grads)
         updates, kept = _update_if(finite, inner, grads, state.inner, params)
-        return updates, IfFinite(kept, as_value(state.skipped) + where(finite, 0, 1))
+        return updates, IfFinite(kept, as_value(state.skipped, finite) + where(finite, 0, 1))
 
     return Transform(lambda params: IfFinite(inner.init(params), count()), update, _rate_of(inner))
 
@@ -90,7 +89,8 @@ def dynamic_loss_scale(
         return LossScale(inner.init(params), np.array(init_scale, np.float32), count(), count())
 
     def update(grads: Tree, state: LossScale, params: Tree) -> tuple[Tree, LossScale]:
-        scale, good = as_value(state.loss_scale), as_value(state.good_steps) + 1
+        of = like(grads)
+        scale, good = as_value(state.loss_scale, of), as_value(state.good_steps, of) + 1
         grads = pytrees.map_leaves(lambda g: _divided(g, scale), grads)
         finite = all_finite(grads)
         updates, kept = _update_if(finite, inner, grads, state.inner, params)
@@ -101,7 +101,7 @@ def dynamic_loss_scale(
             kept,
             where(finite, grown, fallen),
             where(logical_and(finite, good < growth_interval), good, 0),
-            as_value(state.skipped) + where(finite, 0, 1),
+            as_value(state.skipped, finite) + where(finite, 0, 1),
         )
 
     return Transform(init, update, _rate_of(inner))
@@ -124,6 +124,6 @@ def _update_if(
     """The transform's updates and state, or zeros and the state as it was."""
     updates, new = inner.update(grads, state, params)
     return (
-        pytrees.map_leaves(lambda u: where(holds, as_value(u), 0.0), updates),
-        zip_leaves(lambda n, old: where(holds, as_value(n), as_value(old)), new, state),
+        pytrees.map_leaves(lambda u: where(holds, as_value(u, holds), 0.0), updates),
+        zip_leaves(lambda n, old: where(holds, as_value(n, holds), as_value(old, holds)), new, state),
     )

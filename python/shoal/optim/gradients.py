@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import (
+    Array, ArrayLike, as_value, fold_in, full, iota, is_array, largest, like, max, mean, moveaxis, or_one, scan,
+    sum, summed, value_and_grad, where,
+)  # fmt: skip
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes, metrics, pytrees
-from shoal.frontend.autodiff import value_and_grad
-from shoal.frontend.constants import as_array, as_value
-from shoal.frontend.control_flow import scan
-from shoal.frontend.core import ArrayLike, is_tracing, is_value
-from shoal.frontend.elementwise import or_one, where
-from shoal.frontend.random import fold_in
-from shoal.frontend.reduction import max, mean, sum
-from shoal.frontend.structure import iota, moveaxis
-from shoal.frontend.value import Value
+from shoal.frontend.constants import as_array
+from shoal.frontend.core import is_tracing
 from shoal.optim.trees import sums_like, widened, zip_leaves
 
 __all__ = ["accumulate", "cast"]
@@ -35,12 +32,12 @@ def cast(tree: Tree, dtype: Any, mask: Tree | Callable[[Tree], Tree] = True) -> 
 
     `loss(cast(params, "bfloat16"), batch)` computes in bfloat16 with float32 master weights:
     gradients by `params` are float32, as sums of them and their means over devices are.
-    Where no function is traced, arrays become NumPy's: `cast(model.read(folder), "float32")` are such masters.
+    Where no function is traced, arrays become NumPy's, but for JAX's: `cast(model.read(folder), "float32")` are such masters.
     """
     target = dtypes.as_dtype(dtype)
 
     def converted(leaf: Any, chosen: bool) -> Any:
-        value = as_value(leaf) if is_tracing() else _on_host(leaf)
+        value = as_value(leaf) if is_tracing() or is_array(leaf) else _on_host(leaf)
         return value.astype(target) if chosen and dtypes.is_float(value.dtype) else value
 
     chosen = mask(tree) if callable(mask) else mask
@@ -49,8 +46,6 @@ def cast(tree: Tree, dtype: Any, mask: Tree | Callable[[Tree], Tree] = True) -> 
 
 def _on_host(leaf: Any) -> Any:
     """NumPy's array of a leaf, which may lie on devices; TraceTypeError for what is none."""
-    if is_value(leaf):
-        return leaf
     is_others = hasattr(leaf, "__array__") and not isinstance(leaf, np.ndarray)
     return as_array(np.asarray(leaf) if is_others else leaf, "cast")
 
@@ -85,11 +80,11 @@ def accumulate(
         else:
             (total, (weight, aux)), grads = _summed(gradient, count, params, batch, key)
         total = widened(total)
-        weight = or_one(widened(weight) if weighted else as_value(count, total.dtype))
+        weight = or_one(widened(weight) if weighted else full((), count, total.dtype, like=total))
 
         def mean_of(g: Any, p: Any) -> Any:
             wide = widened(g)
-            return (wide / weight.astype(wide.dtype)).astype(as_value(p).dtype)
+            return (wide / weight.astype(wide.dtype)).astype(as_value(p, g).dtype)
 
         value = total / weight.astype(total.dtype)
         return ((value, aux) if has_aux else value), zip_leaves(mean_of, grads, params)
@@ -104,7 +99,7 @@ def _parts_of(loss: Callable[..., Any], has_aux: bool, weighted: bool) -> Callab
         made = loss(*arguments, **key)
         main, aux = _pair(made, "(value, aux)") if has_aux else (made, ())
         total, weight = _pair(main, "(total, weight)") if weighted else (main, ())
-        return total, (as_value(weight) if weighted else (), aux)
+        return total, (as_value(weight, total) if weighted else (), aux)
 
     return parts
 
@@ -123,18 +118,19 @@ def _summed(
     gradient: Callable[..., Any], count: int, params: Tree, batch: Tree, key: ArrayLike | None
 ) -> Any:
     """As `gradient`, summed over micro-batches, each with a key of its own; metrics are those of all."""
-    rows = pytrees.map_leaves(lambda leaf: _micro_batches(as_value(leaf), count), batch)
-    numbers = () if key is None else (iota((count,), 0),)
+    of = like(*pytrees.flatten((params, batch))[0])
+    rows = pytrees.map_leaves(lambda leaf: _micro_batches(as_value(leaf, of), count), batch)
+    numbers = () if key is None else (iota((count,), 0, like=of),)
     kinds: list[str] = []
 
     def step(grads: Tree, item: Tree) -> Any:
         micro, number = item
-        own = _named(fold_in(key, number[0]) if number else None)
+        own = _named(fold_in(key, number[0], like=number[0]) if number else None)
         made, new = gradient(params, *micro, **own)
-        kinds[:] = [metrics.kind_of(as_value(leaf)) for leaf in pytrees.flatten(made[1][1])[0]]
+        kinds[:] = [metrics.kind_of(as_value(leaf, of)) for leaf in pytrees.flatten(made[1][1])[0]]
         return zip_leaves(lambda total, g: total + widened(g), grads, new), made
 
-    start = sums_like(pytrees.map_leaves(as_value, params))
+    start = sums_like(pytrees.map_leaves(lambda leaf: as_value(leaf, of), params))
     grads, (totals, (weights, aux)) = scan(step, start, (rows, numbers))
     leaves, spec = pytrees.flatten(aux)
     whole = [_whole(kind, leaf, weights) for kind, leaf in zip(kinds, leaves)]
@@ -142,14 +138,14 @@ def _summed(
     return (sum(widened(totals)), (weight, pytrees.unflatten(spec, whole))), grads
 
 
-def _whole(kind: str, parts: Value, weights: Value | tuple[()]) -> Value:
+def _whole(kind: str, parts: Array, weights: Array | tuple[()]) -> Array:
     """A metric of the batch, of those of its parts [n, ...], which have weights [n] or are all alike."""
     if kind == "max":
-        return metrics.largest(max(parts, 0))
+        return largest(max(parts, 0))
     if kind == "sum":
-        return metrics.summed(sum(widened(parts), 0))
+        return summed(sum(widened(parts), 0))
     wide = widened(parts)
-    if not is_value(weights):
+    if not is_array(weights):
         return mean(wide, 0)
     shares = widened(weights).astype(wide.dtype).reshape(-1, *[1] * (wide.ndim - 1))
     # What nothing counts of may be 0 / 0.

@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from shoal.arrays import clip, cos, maximum, minimum, rsqrt, where
 from shoal.errors import TraceError
-from shoal.frontend.elementwise import clip, cos, maximum, minimum, rsqrt, where
 
 __all__ = [
     "Schedule", "constant", "cosine_decay", "inverse_sqrt", "join", "linear", "warmup_cosine",

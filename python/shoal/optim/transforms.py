@@ -14,12 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import as_value, full, like, maximum, mean, multiply, or_one, power, root_of, rsqrt, sign, sqrt, where
 from shoal.errors import TraceError
 from shoal.frontend import pytrees
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_value
-from shoal.frontend.elementwise import maximum, multiply, or_one, power, rsqrt, sign, sqrt, where
-from shoal.frontend.reduction import mean, root_of
 from shoal.laws import NUMBER, Law, check_arguments
 from shoal.optim.schedules import Schedule
 from shoal.optim.trees import Parts, count, square_sum, sums_like, unzip, widened, zip_leaves
@@ -80,7 +78,7 @@ def _rate_of(transforms: Sequence[Transform]) -> Callable[[Tree], Any] | None:
 def apply_updates(params: Tree, updates: Tree) -> Tree:
     """The parameters plus the updates, rounded once to the parameters' types."""
     return zip_leaves(
-        lambda p, u: (widened(p) + widened(u)).astype(as_value(p).dtype), params, updates
+        lambda p, u: (widened(p, u) + widened(u)).astype(as_value(p, u).dtype), params, updates
     )
 
 
@@ -133,7 +131,7 @@ def scale_by_param_rms(smallest: float = 1e-3) -> Transform:
     """Times the root of the mean square of each parameter, at least `smallest`."""
 
     def scaled(g: Any, p: Any) -> Any:
-        value = widened(p)
+        value = widened(p, g)
         return widened(g) * maximum(sqrt(mean(value * value)), smallest)
 
     return _stateless(lambda grads, params: zip_leaves(scaled, grads, params))
@@ -151,9 +149,9 @@ def add_decayed_weights(
     def update(grads: Tree, params: Tree) -> Tree:
         chosen = mask(params) if callable(mask) else mask
         if chosen is None:
-            return zip_leaves(lambda g, p: widened(g) + decay * widened(p), grads, params)
+            return zip_leaves(lambda g, p: widened(g) + decay * widened(p, g), grads, params)
         return zip_leaves(
-            lambda g, p, on: widened(g) + decay * widened(p) if on else g, grads, params, chosen
+            lambda g, p, on: widened(g) + decay * widened(p, g) if on else g, grads, params, chosen
         )
 
     return _stateless(update)
@@ -167,10 +165,10 @@ def scale_by_learning_rate(rate: Rate) -> Transform:
     """Times minus the learning rate: a number, or a schedule of the step's number."""
     check_arguments("scale_by_learning_rate", rate=(rate, _RATE))
     if not callable(rate):
-        return scale(-rate)._replace(rate=lambda state: as_value(np.float32(rate)))
+        return scale(-rate)._replace(rate=lambda state: as_value(np.float32(rate), like(state)))
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
-        factor = -rate(as_value(state.count))
+        factor = -rate(as_value(state.count, like(grads)))
 
         def scaled(g: Any) -> Any:
             wide = widened(g)
@@ -192,7 +190,7 @@ def trace(decay: float, nesterov: bool = False) -> Transform:
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         def step(g: Any, t: Any) -> Any:
-            return widened(g) + decay * widened(t)
+            return widened(g) + decay * widened(t, g)
 
         new = zip_leaves(step, grads, state.trace)
         return zip_leaves(step, grads, new) if nesterov else new, _Trace(new)
@@ -213,13 +211,13 @@ def scale_by_adam(b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, eps_roo
     """
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
-        steps = as_value(state.count) + 1
+        steps = as_value(state.count, like(grads)) + 1
         first, second = _BiasCorrection(b1, steps), _BiasCorrection(b2, steps)
 
         def step(g: Any, mu: Any, nu: Any) -> Parts:
             g = widened(g)
-            mu = b1 * as_value(mu) + (1 - b1) * g
-            nu = b2 * as_value(nu) + (1 - b2) * (g * g)
+            mu = b1 * as_value(mu, g) + (1 - b1) * g
+            nu = b2 * as_value(nu, g) + (1 - b2) * (g * g)
             hat, root = mu / first.of(mu.dtype), nu / second.of(nu.dtype)
             return Parts(hat / or_one(sqrt(root + eps_root) + eps), mu, nu)
 
@@ -244,7 +242,7 @@ class _BiasCorrection:
         wide = "float64" if dtype == np.float64 else "float32"
         if wide not in self._made:
             number = self._steps.astype(wide)
-            self._made[wide] = 1.0 - power(as_value(self._decay, number.dtype), number)
+            self._made[wide] = 1.0 - power(full((), self._decay, number.dtype, like=number), number)
         return self._made[wide].astype(dtype)
 
 
@@ -257,7 +255,7 @@ def scale_by_lion(b1: float = 0.9, b2: float = 0.99) -> Transform:
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         def step(g: Any, mu: Any) -> Parts:
-            g, mu = widened(g), as_value(mu)
+            g, mu = widened(g), as_value(mu, g)
             return Parts(sign(b1 * mu + (1 - b1) * g), b2 * mu + (1 - b2) * g)
 
         updates, mu = unzip(zip_leaves(step, grads, state.mu), 2)
@@ -298,11 +296,11 @@ def scale_by_factored_rms(
         )
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
-        steps = as_value(state.count) + 1
+        steps = as_value(state.count, like(grads)) + 1
         decay = 1.0 - power(steps.astype("float32"), np.float32(-decay_rate))
 
         def step(g: Any, row: Any, column: Any, full: Any) -> Parts:
-            g, row, column, full = map(widened, (g, row, column, full))
+            g, row, column, full = (widened(part, g) for part in (g, row, column, full))
             squares = g * g + eps
             dims = _factored_dims(g.shape, smallest_factored)
             if dims is None:

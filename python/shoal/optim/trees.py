@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import as_value, is_array, sum, zeros
 from shoal.errors import TraceError
-from shoal.frontend import creation, dtypes, pytrees
-from shoal.frontend.constants import as_value
-from shoal.frontend.core import is_value
-from shoal.frontend.reduction import sum
+from shoal.frontend import dtypes, pytrees
 from shoal.frontend.tracing import TensorSpec
 
 Tree = Any
@@ -44,21 +42,21 @@ class Parts:
         self.values = values
 
 
-def widened(leaf: Any) -> Any:
-    """A value in the type that sums are made in: float32 where its own has fewer bits."""
-    value = as_value(leaf)
+def widened(leaf: Any, like: Any = None) -> Any:
+    """A value in the type that sums are made in: float32 where its own has fewer bits. like: as of `as_value`."""
+    value = as_value(leaf, like)
     return value.astype(dtypes.of_sums(value.dtype))
 
 
 def sums_like(tree: Tree) -> Tree:
-    """Zeros like each leaf, in the type of sums: values of a program being traced, NumPy's of arrays, and of specs specs,
+    """Zeros like each leaf, in the type of sums: arrays of its world, NumPy's of NumPy's, and of specs specs,
     as nobody has room for the state of a model that is compiled for many devices."""
     return pytrees.map_leaves(_zeros, tree)
 
 
 def _zeros(leaf: Any) -> Any:
-    if is_value(leaf):
-        return creation.zeros(leaf.shape, dtypes.of_sums(leaf.dtype))
+    if is_array(leaf):
+        return zeros(leaf.shape, dtypes.of_sums(leaf.dtype), like=leaf)
     if isinstance(leaf, TensorSpec):
         return TensorSpec(leaf.shape, dtypes.of_sums(leaf.dtype), leaf.sharding)
     array = np.asarray(leaf) if not hasattr(leaf, "dtype") else leaf

@@ -10,9 +10,9 @@ from typing import Any
 
 import optree
 
+from shoal.arrays import P
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import pytrees
-from shoal.frontend.annotations import P
 from shoal.mesh import Axis, Dim, Mesh
 
 __all__ = ["shardings_like", "split_over"]

@@ -44,7 +44,7 @@ def test_a_jax_transformer_trains_as_in_jax(tmp_path, shoal_in_processes):
     losses = load_json(curves)
     ours, expected = losses["devices"], losses["jax"]
     assert len(ours) == 100
-    np.testing.assert_allclose(ours, expected, rtol=1e-8)
+    np.testing.assert_allclose(ours, expected, rtol=1e-7)
     assert np.mean(ours[-10:]) < 0.75 * ours[0]
 
 

@@ -447,7 +447,7 @@ def test_a_forward_function_of_jax(tmp_path):
     tokens = np.random.default_rng(0).integers(0, 32, (2, 9)).astype(np.int32)
 
     def forward(params, tokens):
-        return model.loss_of(params, tokens, config, lambda x, spec: x)
+        return model.loss_of(params, tokens, config)
 
     expected = named("grad.params", jax.grad(forward)(params, tokens))
     inputs = named("params", params) | named("tokens", tokens)

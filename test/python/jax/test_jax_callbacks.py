@@ -24,7 +24,7 @@ from shoal_testing import run
 import shoal
 import shoal.jax
 
-MESH = AbstractMesh((4,), ("d",))
+MESH = AbstractMesh((4,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
 ROWS = NamedSharding(MESH, P("d"))
 X = np.arange(32, dtype=np.float32).reshape(8, 4) / 4
 

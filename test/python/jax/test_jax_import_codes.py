@@ -327,7 +327,7 @@ def test_callbacks_are_refused():
         shoal.jax.compile(printed, x)
 
 
-MESH = AbstractMesh((4,), ("d",))
+MESH = AbstractMesh((4,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
 
 
 def quantised(w, s, x):

@@ -146,7 +146,7 @@ def mlp(x, w):
 
 def test_reasons_name_the_module():
     """Of a collective in a nested jit, and in a region for one device: the whole path."""
-    mesh = jax.sharding.AbstractMesh((4,), ("x",))
+    mesh = jax.sharding.AbstractMesh((4,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     columns, rows = (NamedSharding(mesh, P(*spec)) for spec in ((None, "x"), ("x",)))
 
     def step(x, w):

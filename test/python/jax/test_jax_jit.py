@@ -71,7 +71,8 @@ def test_training(donated, count):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), state, expected)
     assert jnp.array_equal(jax.random.key_data(key), jax.random.key_data(expected_key))
     assert int(state["step"]) == 5 and state["step"].__jax_array__().weak_type
-    assert (ours.cache_size(), ours.moves) == (count, 0)
+    # From JAX 0.11 on the state is of one type from the beginning.
+    assert ours.cache_size() in (1, count) and ours.moves == 0
     assert ours.compiled(state, key, X, Y).devices == 4
 
 
@@ -125,7 +126,8 @@ def test_meshes_around_calls():
 
     f = shoal.jax.jit(split)
     for size in (2, 4, 2):
-        with jax.sharding.use_abstract_mesh(AbstractMesh((size,), ("a",))):
+        mesh = AbstractMesh((size,), ("a",), axis_types=(jax.sharding.AxisType.Auto,))
+        with jax.sharding.use_abstract_mesh(mesh):
             assert f(X).placement.local_shape == (32 // size, 8)
     assert f.cache_size() == 2
 

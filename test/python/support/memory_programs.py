@@ -69,17 +69,14 @@ def moe_layer():
     model = load_example("examples/jax_moe_training/model.py")
     mesh = AbstractMesh((1, DEVICES), ("data", "expert"))
     config = model.Config(groups=8, length=1024, model=512, hidden=2048, experts=8, capacity=256)
-    shapes = {"gate": (512, 8), "wi": (8, 512, 2048), "wo": (8, 2048, 512)}
+    shapes = {"router": (512, 8), "wi": (8, 512, 2048), "wo": (8, 2048, 512)}
     layer = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in shapes.items()}
     x = jax.ShapeDtypeStruct((8, 1024, 512), np.float32)
     split = NamedSharding(mesh, JaxP("expert"))
-    placed = split, {"gate": NamedSharding(mesh, JaxP()), "wi": split, "wo": split}
-
-    def constrain(value, spec):
-        return jax.lax.with_sharding_constraint(value, NamedSharding(mesh, spec))
+    placed = split, {"router": NamedSharding(mesh, JaxP()), "wi": split, "wo": split}
 
     def forward(x, layer):
-        return model.experts(x, layer, config, constrain)
+        return model.experts(x, layer, config, model.layout_of(1, DEVICES))
 
     def loss(x, layer):
         y, aux = forward(x, layer)

@@ -12,24 +12,26 @@ from jaxlib.mlir import ir
 from shoal.ir import Value
 from shoal.jax import gspmd, shardy
 from shoal.jax.annotations import GSPMD, unspecified_dims
-from shoal.jax.attributes import string
+from shoal.jax.attributes import HINT, string
 from shoal.jax.importer import Importer
 from shoal.jax.registry import OfComplex, imports
 from shoal.mesh import Sharding
 
 
-def constrained(importer: Importer, value: Value, sharding: Sharding | None) -> Value:
+def constrained(importer: Importer, value: Value, sharding: Sharding | None, is_hint: bool = False) -> Value:
     """The value, annotated where the sharding says something."""
     if sharding is None or importer.shardings.is_open(sharding):
         return value
-    attributes = {"sharding": sharding.attribute()}
+    attributes: dict[str, str | None] = {"sharding": sharding.attribute()}
+    if is_hint:
+        attributes["hint"] = None
     return importer.emit("shoal.sharding_constraint", [value], value.type, attributes)[0]
 
 
-def constrained_by(importer: Importer, value: Value, attribute: ir.Attribute) -> Value:
+def constrained_by(importer: Importer, value: Value, attribute: ir.Attribute, is_hint: bool = False) -> Value:
     """As `constrained`, by an `#sdy.sharding`."""
     sharding = importer.shardings.of_sdy(attribute, len(value.type.shape))
-    return constrained(importer, value, sharding)
+    return constrained(importer, value, sharding, is_hint)
 
 
 @imports("sdy.mesh")
@@ -43,7 +45,7 @@ def sharding_constraint(importer: Importer, op: ir.Operation) -> Value:
     value = importer.operands(op)[0]
     if importer.in_combiner:
         return value
-    return constrained_by(importer, value, op.attributes["sharding"])
+    return constrained_by(importer, value, op.attributes["sharding"], HINT in op.attributes)
 
 
 @imports(

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,9 +30,24 @@ def frame_of(importer: Importer) -> Frame:
     return importer.shardings.frames[-1]
 
 
+def listed_groups(importer: Importer, op: ir.Operation) -> np.ndarray:
+    """The op's replica_groups as devices: lists of them or, from JAX 0.11 on, axes of a mesh."""
+    attribute = op.attributes["replica_groups"]
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return np.asarray(attribute)
+    mesh, text = frame_of(importer).mesh, str(attribute)
+    names = re.findall(r'axis_ref<name = "([^"]*)"', text)
+    if not text.startswith("#stablehlo.replica_group_mesh_axes") or "sub_axis" in text or not {*names} <= {*mesh.axes}:
+        raise Unsupported(f"replica_groups {text} are no axes of @{mesh.name} {dict(mesh.axes)}")
+    devices = np.asarray(mesh.device_ids or range(mesh.size)).reshape(tuple(mesh.axes.values()))
+    along = [list(mesh.axes).index(name) for name in names]
+    moved = np.moveaxis(devices, along, range(devices.ndim - len(along), devices.ndim))
+    return moved.reshape(-1, math.prod(mesh.axes[name] for name in names))
+
+
 def groups_of(importer: Importer, op: ir.Operation, *, ordered: bool) -> tuple[Axis, ...]:
     """The axes along which the op's replica_groups differ."""
-    groups = np.asarray(ir.DenseElementsAttr(op.attributes["replica_groups"]))
+    groups = listed_groups(importer, op)
     are_partitions = find(op, "channel_handle") is not None
     return axes_of(importer, groups, are_partitions, ordered=ordered)
 
@@ -178,7 +195,7 @@ def reduce_scatter(importer: Importer, op: ir.Operation) -> list[Value]:
 @imports("stablehlo.collective_broadcast", of_complex=OfComplex.EACH, moves=True)
 def collective_broadcast(importer: Importer, op: ir.Operation) -> list[Value]:
     """What the first device of each group has: the others' bits are 0, and all are joined."""
-    groups = np.asarray(ir.DenseElementsAttr(op.attributes["replica_groups"]))
+    groups = listed_groups(importer, op)
 
     def emit(value, type, axes, operand):
         arith, frame = importer.arith, frame_of(importer)
@@ -203,7 +220,7 @@ def collective_broadcast(importer: Importer, op: ir.Operation) -> list[Value]:
 @imports("stablehlo.cross-replica-sum", of_complex=OfComplex.EACH)
 def cross_replica_sum(importer: Importer, op: ir.Operation) -> list[Value]:
     """There is one replica."""
-    if np.asarray(ir.DenseElementsAttr(op.attributes["replica_groups"])).size > 1:
+    if listed_groups(importer, op).size > 1:
         raise Unsupported("groups of replicas")
     return importer.operands(op)
 

@@ -12,6 +12,7 @@ are groups; lowered for TPUs the groups stay.
 
 from __future__ import annotations
 
+import json
 import re
 import string as characters
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from types import MappingProxyType
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from shoal.arrays.jax_primitives import RAGGED_EINSUM
 from shoal.ir import TensorType, Value, quoted
 from shoal.jax.attributes import field, string
 from shoal.jax.importer import Importer
@@ -188,6 +190,13 @@ def ragged_dot(importer: Importer, op: ir.Operation) -> Value:
         sizes = importer.arith.convert(sizes, "i32", unsigned=is_unsigned(op.operands[2].type))
     attributes = {"spec": quoted(spec), "rows": quoted(rows)}
     return product(importer, op, "shoal.ragged_dot", attributes, [sizes])
+
+
+@imports(f"stablehlo.custom_call @{RAGGED_EINSUM}")
+def ragged_einsum(importer: Importer, op: ir.Operation) -> Value:
+    said = json.loads(string(op, "backend_config"))
+    attributes = {name: quoted(said[name]) for name in ("spec", "rows")}
+    return importer.emit("shoal.ragged_einsum", importer.operands(op), importer.result_types(op)[0], attributes)[0]
 
 
 def ragged_spec(numbers: str, lhs_rank: int, rhs_rank: int, sizes_rank: int) -> tuple[str, str]:

@@ -1,0 +1,36 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays of either world, the frontend's values and JAX's: what the library of layers is written in.
+
+    from shoal.arrays import einsum, softmax, top_k
+
+    def router(tokens, params, config):     # of `shoal.jit` and of jax.jit
+        scores = softmax(einsum("gsm,me->gse", tokens, params["router"]))
+        weights, experts = top_k(scores, config.moe_router_topk)
+        return experts, weights
+
+Each function is that of its first array's world; docs/internals/Arrays.md says why it is so.
+"""
+
+from shoal.arrays.functions import (
+    Array, ArrayLike, P, abs, add_rows, advise, all_gather, any, argmax, argsort, as_value, axis_index,
+    broadcast_to, clip, concatenate, constrain, cos, cummax, cumsum, einsum, erf, exp, fold_in,
+    full, gelu, iota, is_array, isfinite, largest, like, log, log1p, log_softmax, logical_and, logical_not,
+    logsumexp, manual, matmul, max, maximum, mean, mesh_of, minimum, moveaxis, multiply, named_scope,
+    named_shardings, negative, normal, one_hot, one_kernel, ones, or_one, pad, power, put_rows, ragged_all_to_all,
+    ragged_einsum, relu, repeat, reshape, rms_norm, root_of, rsqrt, scan, shape_of, sigmoid, sign, silu, sin,
+    softmax, softplus, sqrt, square, stack, stop_gradient, sum, summed, take, take_along_axis, take_rows, top_k,
+    uniform, value_and_grad, where, while_loop, zeros,
+)  # fmt: skip
+
+__all__ = [
+    "Array", "ArrayLike", "P", "abs", "add_rows", "advise", "all_gather", "any", "argmax", "argsort", "as_value",
+    "axis_index", "broadcast_to", "clip", "concatenate", "constrain", "cos", "cummax", "cumsum",
+    "einsum", "erf", "exp", "fold_in", "full", "gelu", "iota", "is_array", "isfinite", "largest", "like", "log",
+    "log1p", "log_softmax", "logical_and", "logical_not", "logsumexp", "manual", "matmul", "max", "maximum", "mean",
+    "mesh_of", "minimum", "moveaxis", "multiply", "named_scope", "named_shardings", "negative", "normal", "one_hot",
+    "one_kernel", "ones", "or_one", "pad", "power", "put_rows", "ragged_all_to_all", "ragged_einsum", "relu",
+    "repeat", "reshape", "rms_norm", "root_of", "rsqrt", "scan", "shape_of", "sigmoid", "sign", "silu", "sin",
+    "softmax", "softplus", "sqrt", "square", "stack", "stop_gradient", "sum", "summed", "take", "take_along_axis",
+    "take_rows", "top_k", "uniform", "value_and_grad", "where", "while_loop", "zeros",
+]  # fmt: skip
