@@ -10,6 +10,7 @@ out, so that what two layers hold more than one is their parameters and what the
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,7 @@ class Setting:
         """The type of parameters and values; products in 8 bits have operands that are rounded to it."""
         return WIDE if self.mapping.type == "f32" else NARROW
 
-    @property
+    @functools.cached_property
     def layout(self) -> Layout:
         """Of a stage's devices."""
         return self.mapping.layout()
@@ -105,10 +106,12 @@ def _by_copies(
     axes = {role: tuple(layout.axes(role)) if layout.mesh else () for role in ("dp", "edp")}
     made = change(tree, shardings, axes["dp"])
     if isinstance(tree, dict) and "moe" in tree:
-        made["moe"] = {
+        moe = {
             name: change(node, shardings["moe"][name], axes["edp" if name in OF_EXPERTS else "dp"])
             for name, node in tree["moe"].items()
         }
+        # Not in place: along no axes it is `shardings` itself.
+        return {**made, "moe": moe}
     return made
 
 
@@ -133,13 +136,18 @@ def _addends(setting: Setting, tree: Tree, shardings: Tree) -> Tree:
 
 def _left_in(setting: Setting, tree: Tree, whole: Tree, parts: Tree) -> Tree:
     """Where a micro-batch leaves its gradients: they are summed over devices once in a step, but what is whole on no
-    device is summed into its parts at once."""
-    return parts if setting.mapping.zero == 3 or setting.layout.mesh is None else _addends(setting, tree, whole)
+    device is summed into its parts at once. None where there is one device."""
+    if setting.layout.mesh is None:
+        return None
+    return parts if setting.mapping.zero == 3 else _addends(setting, tree, whole)
 
 
 @contextlib.contextmanager
 def _kernels(mapping: Mapping) -> Iterator[None]:
-    with as_kernels(), as_one_kernel() if mapping.fused_attention else contextlib.nullcontext():
+    """Norms and activations are segments of their own, but where the layer is one: what an inner segment is given is
+    saved, and nothing of that would be computed again."""
+    segments = contextlib.nullcontext() if mapping.recompute == "full" else as_kernels()
+    with segments, as_one_kernel() if mapping.fused_attention else contextlib.nullcontext():
         yield
 
 
@@ -287,7 +295,7 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
         summed = {}
         for name, tree in grads.items():
             with named_scope(name):
-                summed[name] = _constrained(tree, kept[name])
+                summed[name] = _constrained(tree, kept[name] if layout.mesh else None)
         updates, new = optimizer.update(summed, state, masters)
         masters = optim.apply_updates(masters, updates)
         narrow = {}
