@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.arithmetic import weights_of
@@ -28,17 +27,19 @@ __all__ = ["around_bound", "layer_bound", "saved_bound", "update_bound"]
 
 Axes = list[tuple[int, int]]
 
-# How often kernels between products pass X at least, forward and back: norms and sums of what a layer adds (20).
+# How often kernels between products pass X at least, forward and back: norms, and sums of what a layer adds.
 _PASSES_X = 20
+# And where rows are exchanged: what the router reads, and what takes, weighs and sums rows.
+_PASSES_X_EXCHANGED = 38
 # Rotations, or what puts keys together, of queries and keys.
 _PASSES_HEADS = 4
 # Activations of H, gated or not: forward what is given and made, back the same with its cotangents.
-_PASSES_H = {True: 11, False: 5}
+_PASSES_H = {True: 12, False: 5}
 # Of R, where rows are exchanged: taken in the order of their experts, brought home, widened, weighed and summed, and all
 # of that back; where they are sorted; and where experts have a capacity.
-_PASSES_R = {"alltoall": 24, "sort": 10, "capacity": 3}
+_PASSES_R = {"alltoall": 31, "sort": 10, "capacity": 3}
 # Calls that sort, count and find places of rows that are exchanged, however few rows there are.
-_STARTS = 30
+_STARTS = 70
 # What of these are forward, and again where a layer is computed again.
 _AGAIN_X, _AGAIN_HEADS, _AGAIN_H, _AGAIN_R = 5, 2, 3, 2
 # How many of H and R the backward pass finds at least: of H what activations are given and make, of R what experts are
@@ -128,7 +129,7 @@ def _matrices(tree: Any) -> Iterator[tuple[int, int]]:
 
 def layer_bound(setting: Setting, kind: Kind, machine: Machine) -> Spent:
     """Of a micro-batch in a layer."""
-    shapes = parameters.shapes(setting.config)["layers"][kind.first]
+    shapes = setting.shapes["layers"][kind.first]
     sizes = _Sizes(setting)
     computed = attention_seconds(setting, kind, machine) if setting.mapping.fused_attention else 0.0
     computed += _products(setting, shapes, sizes, machine) + _kernels(kind, sizes, setting, machine)
@@ -144,8 +145,11 @@ def _products(setting: Setting, shapes: Any, sizes: _Sizes, machine: Machine) ->
 
     total = 0.0
     for tree in (shapes["attention"], shapes.get("dense", {}), moe.get("shared", {})):
-        for k, n in _matrices(tree):
-            total += _passes(whole, (sizes.tokens, n, k), again and tree is shapes["attention"])
+        for name, shape in tree.items():
+            # Networks' results are added to others, whose gradients need none of them.
+            is_last = name == "wo" and tree is not shapes["attention"]
+            for k, n in _matrices(shape):
+                total += _passes(whole, (sizes.tokens, n, k), again and not is_last)
     return total + (_of_experts(setting, moe, sizes, machine, again) if moe else 0.0)
 
 
@@ -170,14 +174,15 @@ def _of_experts(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine, aga
 def _kernels(kind: Kind, sizes: _Sizes, setting: Setting, machine: Machine) -> float:
     moe, mapping = setting.config.moe, setting.mapping
     again = mapping.recompute == "full"
-    moved = (_PASSES_X + again * _AGAIN_X) * sizes.x + (_PASSES_HEADS + again * _AGAIN_HEADS) * sizes.heads
+    is_exchanged = kind.has_experts and _dispatcher(setting) == "alltoall"
+    passes = _PASSES_X_EXCHANGED if is_exchanged else _PASSES_X
+    moved = (passes + again * _AGAIN_X) * sizes.x + (_PASSES_HEADS + again * _AGAIN_HEADS) * sizes.heads
     hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / mapping.tp
     if kind.has_experts:
         moved += (_PASSES_R[_dispatcher(setting)] + again * _AGAIN_R) * sizes.r
         hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / mapping.tp
     moved += (_PASSES_H[moe.gated_linear_unit] + again * _AGAIN_H) * hidden
-    starts = _STARTS if kind.has_experts and _dispatcher(setting) == "alltoall" else 0
-    return moved / memory_rate(machine) + starts * machine.price_kernel(0)
+    return moved / memory_rate(machine) + is_exchanged * _STARTS * machine.price_kernel(0)
 
 
 def _dispatcher(setting: Setting) -> str:
@@ -216,7 +221,8 @@ def _sent(setting: Setting, kind: Kind, shapes: Any, sizes: _Sizes, machine: Mac
         # What gathers tokens in front of a block could gather weights there, a third of them at least.
         weights = width * weights_of(block or {}) / 3 * (mapping.tp - 1) / mapping.tp
         sent = min(sizes.x * (mapping.tp - 1), weights)
-        total += (4 if mapping.sequence_parallel else 2) * sent_bound(machine, axes_of(setting, "tp"), sent)
+        times = (4 if mapping.sequence_parallel else 2) + (mapping.recompute == "full")
+        total += times * sent_bound(machine, axes_of(setting, "tp"), sent)
     cp = axes_of(setting, "cp")
     total += 2 * sent_bound(machine, cp, _keys(setting, sizes))
     # What is whole over cp is summed there by each micro-batch.
@@ -228,10 +234,12 @@ def _rows_sent(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine) -> f
     """To experts and back, and the same of cotangents. Places of sequences lie over cp and tp, and rows one behind the
     other."""
     e, t = setting.mapping.ep, setting.mapping.etp
+    # To experts again, and, where rows are weighed behind them, back.
+    times = 4 + (setting.mapping.recompute == "full") * (2 if setting.config.moe.is_postscore else 1)
     total = 4 * sent_bound(machine, axes_of(setting, "cp", "tp"), sizes.x * _moved(setting))
     if e > 1:
         ep = axes_of(setting, "ep")
-        total += 4 * machine.price("all_to_all", ep, int(sizes.r * (e - 1) / e))
+        total += times * machine.price("all_to_all", ep, int(sizes.r * (e - 1) / e))
         # Their numbers first; and how many there are in each of the four exchanges.
         total += machine.price("all_gather", ep, 0) + 4 * machine.price("all_to_all", ep, 0)
     weights = sizes.width * sum(weights_of(moe[name]) for name in ("wi", "wo")) / 2 / e * (t - 1) / t
@@ -265,7 +273,7 @@ def saved_bound(setting: Setting, kind: Kind) -> float:
     """Bytes that the backward pass of a layer finds saved: what products and attention were given and made."""
     moe, sizes = setting.config.moe, _Sizes(setting)
     hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / setting.mapping.tp
-    saved = 2 * sizes.x + sizes.heads + _values(setting, sizes)
+    saved = 2 * sizes.x + _values(setting, sizes)
     if kind.has_experts:
         hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / setting.mapping.tp
         saved += _SAVED_R[_dispatcher(setting)] * sizes.r
@@ -273,12 +281,12 @@ def saved_bound(setting: Setting, kind: Kind) -> float:
 
 
 def _values(setting: Setting, sizes: _Sizes) -> float:
-    """Bytes of values, and of what attention makes of them."""
+    """Bytes of queries, keys and values, and of what attention makes of them; of short keys, queries and what is made."""
     config = setting.config
     if config.latent is not None:
-        each = 2 * config.num_attention_heads * config.latent.value
+        each = config.num_attention_heads * (config.latent.nope + config.latent.rope + 2 * config.latent.value)
     else:
-        each = (config.num_attention_heads + config.num_key_value_heads) * config.head_dim
+        each = 2 * (config.num_attention_heads + config.num_key_value_heads) * config.head_dim
     return sizes.width * sizes.tokens * each / setting.mapping.tp
 
 
@@ -298,7 +306,7 @@ def around_bound(setting: Setting, machine: Machine) -> Around:
 
 def update_bound(setting: Setting, kinds: Sequence[Kind], machine: Machine) -> list[Spent]:
     """Of a step: of a layer of each kind, and last of what is around."""
-    shapes = parameters.shapes(setting.config)
+    shapes = setting.shapes
     trees = [shapes["layers"][kind.first] for kind in kinds]
     trees.append({name: node for name, node in shapes.items() if name != "layers"})
     return [_update(setting, tree, machine) for tree in trees]

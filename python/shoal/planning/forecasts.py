@@ -13,9 +13,11 @@ import math
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from shoal.frontend.tracing import Program
+from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.planning.costs import Costs, around_costs, layer_costs, optimizer_costs
 from shoal.planning.mapping import Mapping
@@ -63,13 +65,19 @@ def _optimizer_mapping(mapping: Mapping) -> Mapping:
     return _alone(mapping.replace(recompute="none"), mapping.stage_devices, micro_batch=1)
 
 
-# Of what each part's program depends on.
-_KEYS = {"layer": layer_mapping, "around": _around_mapping, "optimizer": _optimizer_mapping}
+_PROGRAM = attrgetter("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention")
+_ROWS = attrgetter("ep", "etp", "micro_batch", "recompute")
 
 
-def key_of(part: str, mapping: Mapping) -> Mapping:
-    """Mappings that have the same share a part's program. part: begins with its name."""
-    return _KEYS[part.partition(" ")[0]](mapping)
+def key_of(part: str, mapping: Mapping) -> Hashable:
+    """What a part's program depends on: mappings with equal ones share it. part: "layer", "around" or "optimizer"."""
+    if part == "optimizer" or mapping.zero == 3:
+        every = (mapping.stage_devices, mapping.ep, mapping.etp)
+        return _PROGRAM(mapping), every, () if part == "optimizer" else _ROWS(mapping)
+    return _PROGRAM(mapping), _ROWS(mapping) if part == "layer" else mapping.micro_batch
+
+
+_MAPPINGS = {"layer": layer_mapping, "around": _around_mapping, "optimizer": _optimizer_mapping}
 
 
 def _alone(mapping: Mapping, devices: int, **fields: Any) -> Mapping:
@@ -112,6 +120,7 @@ class Programs:
     def __init__(self, config: ModelConfig, machine: Machine, **options: Any):
         self.config, self.machine = config, machine
         self.kinds = kinds_of(config)
+        self._shapes = parameters.shapes(config)
         # A table that is gathered whole, and work that is repeated, are what is to be forecast.
         found = {"quick_search": True, "max_replicated_bytes": -1, "warn_repeated_work": 0.0}
         self._options = {"target": "cuda", "cache": False, **found, **options}
@@ -124,47 +133,47 @@ class Programs:
 
     def setting(self, mapping: Mapping) -> Setting:
         """Of this model."""
-        return Setting(self.config, mapping)
+        made = Setting(self.config, mapping)
+        # The same for all of them.
+        made.__dict__["shapes"] = self._shapes
+        return made
 
     def make(self, mapping: Mapping, *parts: str) -> None:
         """Simulates what is not yet: of "layer", "around" and "optimizer" those that are named."""
-        missing = {part: _KEYS[part](mapping) for part in parts if not self.has(part, mapping)}
-        rest = [(part, key) for part, key in missing.items() if part != "layer"]
-        jobs = [(self._traced(part, key), "") for part, key in rest]
+        missing = [part for part in parts if not self.has(part, mapping)]
+        rest = [part for part in missing if part != "layer"]
+        jobs = [(self._traced(part, _MAPPINGS[part](mapping)), "") for part in rest]
         if "layer" in missing:
-            made = self._make_layers(missing["layer"], jobs)
+            layers, made = self._make_layers(layer_mapping(mapping), jobs)
+            self._made["layer", key_of("layer", mapping)] = layers
         else:
             made = in_threads(jobs, self._simulate)
-        for (part, key), forecast in zip(rest, made):
-            self._of(part)[key] = forecast
+        for part, forecast in zip(rest, made):
+            self._made[part, key_of(part, mapping)] = forecast
 
     def layers(self, mapping: Mapping) -> list[Layer]:
         """Of each kind; they were made."""
-        return self._of("layer")[layer_mapping(mapping)]
+        return self._made["layer", key_of("layer", mapping)]
 
     def around(self, mapping: Mapping) -> Costs:
         """Of the embedding and the head, without the optimiser."""
-        return around_costs(self._of("around")[_around_mapping(mapping)])
+        return around_costs(self._made["around", key_of("around", mapping)])
 
     def optimizer(self, mapping: Mapping) -> tuple[list[Costs], Costs]:
         """Of a layer of each kind, and of what is around."""
-        made = self._of("optimizer")[_optimizer_mapping(mapping)]
+        made = self._made["optimizer", key_of("optimizer", mapping)]
         return [optimizer_costs(made, f"layers.{kind.first}") for kind in self.kinds], optimizer_costs(made, "around")
 
     def held(self, mapping: Mapping) -> Held:
         """Bytes of parameters and their state."""
-        key = (_alone(mapping.replace(recompute="none"), mapping.stage_devices, micro_batch=1), mapping.pp > 1)
-        found = self._of("held")
-        if key not in found:
-            found[key] = held_of(self.setting(mapping), self.kinds)
-        return found[key]
+        key = ("held", key_of("optimizer", mapping), mapping.pp > 1)
+        if key not in self._made:
+            self._made[key] = held_of(self.setting(mapping), self.kinds)
+        return self._made[key]
 
     def has(self, part: str, mapping: Mapping) -> bool:
         """Whether it was made."""
-        return _KEYS[part](mapping) in self._of(part)
-
-    def _of(self, part: str) -> dict[Hashable, Any]:
-        return self._made.setdefault(part, {})
+        return (part, key_of(part, mapping)) in self._made
 
     def _traced(self, part: str, mapping: Mapping) -> Program:
         setting = self.setting(mapping)
@@ -176,7 +185,9 @@ class Programs:
         self.simulated += 1
         return simulate_text(program.text, self.machine, source=f"<{program.name}>", machine=objective, **self._options)
 
-    def _make_layers(self, mapping: Mapping, rest: Sequence[tuple[Program, str]]) -> list[Forecast]:
+    def _make_layers(
+        self, mapping: Mapping, rest: Sequence[tuple[Program, str]]
+    ) -> tuple[list[Layer], list[Forecast]]:
         """One layer of each kind says which shardings are faster, two what is saved; those of `rest` beside these."""
         setting = self.setting(mapping)
         ones = [layer_program(setting, kind, 1) for kind in self.kinds]
@@ -189,8 +200,8 @@ class Programs:
         ]
         made = in_threads([*pairs, *rest], self._simulate)
         chosen = zip(self.kinds, (forecasts[at] for forecasts, at in zip(tried, best)), made)
-        self._of("layer")[mapping] = [_layer(setting, kind, single, pair, self.machine) for kind, single, pair in chosen]
-        return made[len(pairs) :]
+        layers = [_layer(setting, kind, single, pair, self.machine) for kind, single, pair in chosen]
+        return layers, made[len(pairs) :]
 
 
 def _layer(setting: Setting, kind: Kind, single: Forecast, pair: Forecast, machine: Machine) -> Layer:

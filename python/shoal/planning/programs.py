@@ -76,6 +76,11 @@ class Setting:
         """Of a stage's devices."""
         return self.mapping.layout()
 
+    @functools.cached_property
+    def shapes(self) -> Tree:
+        """Of the model's parameters."""
+        return parameters.shapes(self.config)
+
 
 def kinds_of(config: ModelConfig) -> list[Kind]:
     """In the order of their first layers."""
@@ -164,15 +169,16 @@ def _applied(setting: Setting, kind: Kind) -> Any:
 
 def layer_parts(setting: Setting, kind: Kind) -> tuple[Tree, Tree, Tree]:
     """A layer's parameters, where they are whole, and in parts as ZeRO has them."""
-    params = specs(parameters.shapes(setting.config)["layers"][kind.first], setting.element)
-    whole = parameters.shardings(setting.config, setting.layout)["layers"][kind.first]
+    shapes = setting.shapes["layers"][kind.first]
+    params = specs(shapes, setting.element)
+    whole = parameters.shardings_of(shapes, setting.config.moe, setting.layout)
     return params, whole, _zero_shardings(setting, params, whole)
 
 
 def around_parts(setting: Setting) -> tuple[Tree, Tree, Tree]:
     """The same of the embedding and the head."""
-    params = specs(_around_shapes(setting.config), setting.element)
-    whole = _around_shardings(setting.config, setting.layout)
+    params = specs(_around_shapes(setting), setting.element)
+    whole = parameters.shardings_of(_around_shapes(setting), None, setting.layout)
     return params, whole, _zero_shardings(setting, params, whole)
 
 
@@ -235,12 +241,8 @@ def _row(leaf: Value, place: Any) -> Value:
     return leaf
 
 
-def _around_shapes(config: ModelConfig) -> Tree:
-    return {name: node for name, node in parameters.shapes(config).items() if name != "layers"}
-
-
-def _around_shardings(config: ModelConfig, layout: Layout) -> Tree:
-    return {name: node for name, node in parameters.shardings(config, layout).items() if name != "layers"}
+def _around_shapes(setting: Setting) -> Tree:
+    return {name: node for name, node in setting.shapes.items() if name != "layers"}
 
 
 def around_program(setting: Setting) -> Program:
@@ -277,10 +279,8 @@ def around_program(setting: Setting) -> Program:
 def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     """AdamW of one layer of each kind, and of what is around, from the gradients that devices have: new parameters."""
     config, layout = setting.config, setting.layout
-    shapes, places = parameters.shapes(config), parameters.shardings(config, layout)
-    named = {f"layers.{kind.first}": shapes["layers"][kind.first] for kind in kinds} | {"around": _around_shapes(config)}
-    whole = {f"layers.{kind.first}": places["layers"][kind.first] for kind in kinds}
-    whole |= {"around": _around_shardings(config, layout)}
+    named = {f"layers.{kind.first}": setting.shapes["layers"][kind.first] for kind in kinds} | {"around": _around_shapes(setting)}
+    whole = {name: parameters.shardings_of(shapes, config.moe, layout) for name, shapes in named.items()}
     masters = {name: specs(tree, WIDE) for name, tree in named.items()}
     parts = {name: _zero_shardings(setting, masters[name], whole[name]) for name in masters}
     kept = parts if setting.mapping.zero else whole

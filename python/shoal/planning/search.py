@@ -30,9 +30,9 @@ _PARTS = ("around", "layer", "optimizer")
 
 @dataclass(frozen=True)
 class Progress:
-    """Mappings that were simulated; seconds of the best one, and of the lowest bound of the others."""
+    """Programs that were simulated; seconds of the best plan, and of the lowest bound of others."""
 
-    simulated: int
+    programs: int
     best: float | None
     bound: float
 
@@ -78,7 +78,7 @@ class Bounds:
         self._kept: dict[Hashable, object] = {}
 
     def _once(self, part: str, mapping: Mapping, make: Callable[[], object]) -> object:
-        key = (part, key_of(part, mapping))
+        key = (part, key_of(part.partition(" ")[0], mapping))
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
@@ -149,7 +149,7 @@ class _Search:
         self.bounds = Bounds(programs)
         self.found = Found()
 
-    def run(self, space: Sequence[Mapping]) -> Found:
+    def run(self, space: Sequence[Mapping], top: int) -> Found:
         self.space = space
         self.found.space = len(space)
         self.queue = [node for number in range(len(space)) if (node := self._node(number))]
@@ -157,9 +157,21 @@ class _Search:
         while self.queue and not self._is_done():
             self._step(self.queue[0][3])
         self.found.bound = self.queue[0][0] if self.queue else float("inf")
+        self._fill(top)
         self.found.by_bound = len(self.queue)
         self.found.plans.sort(key=_order)
         return self.found
+
+    def _fill(self, top: int) -> None:
+        """Further plans to show, of mappings whose layers are known."""
+        for node in sorted(self.queue):
+            mapping = self.space[node[3]]
+            if not self.found.plans or len(self.found.plans) >= top:
+                return
+            if self.programs.has("layer", mapping) and self.programs.has("around", mapping):
+                self.programs.make(mapping, "optimizer")
+                self.queue.remove(node)
+                self.found.plans.append(plan_of(self.config, self.programs, mapping))
 
     def _node(self, number: int) -> Node | None:
         """None where it is too large."""
@@ -172,7 +184,7 @@ class _Search:
 
     def _is_done(self) -> bool:
         best = min((plan.seconds for plan in self.found.plans), default=None)
-        self.told(Progress(len(self.found.plans), best, self.queue[0][0]))
+        self.told(Progress(self.programs.simulated, best, self.queue[0][0]))
         return best is not None and self.queue[0][0] > best * (1 - self.within) * (1 + _EQUAL)
 
     def _step(self, number: int) -> None:
@@ -182,25 +194,27 @@ class _Search:
         missing = [part for part in _PARTS if not self.programs.has(part, mapping)]
         if node is None:
             heapq.heappop(self.queue)
+        elif not missing:
+            heapq.heappop(self.queue)
+            self.found.plans.append(plan_of(self.config, self.programs, mapping))
         elif node > self.queue[0]:
             # Another mapping's programs were its own, too.
             heapq.heapreplace(self.queue, node)
-        elif missing:
-            self._make(mapping, missing)
         else:
-            heapq.heappop(self.queue)
-            self.found.plans.append(plan_of(self.config, self.programs, mapping))
+            self._make(mapping, missing)
 
     def _make(self, mapping: Mapping, missing: Sequence[str]) -> None:
-        # The optimiser's has a core to itself while two layers are simulated.
-        parts = missing[:1] if missing[0] == "around" or len(self.programs.kinds) > 1 else missing
+        """What is around layers first, which many share; then the rest at once, so that there is a plan to be compared
+        with: the optimiser's program has a core to itself while two layers are simulated."""
+        parts = missing[:1] if missing[0] == "around" else missing
         try:
             self.programs.make(mapping, *parts)
-        except ShoalError as error:
-            import os
-            if os.environ.get("DBG"): print("NOPROG", mapping, str(error)[:150])
+        except ShoalError:
             heapq.heappop(self.queue)
             self.found.without_program += 1
+        else:
+            if parts == missing:
+                self._step(self.queue[0][3])
 
 
 def _axes(mapping: Mapping) -> int:
@@ -213,12 +227,12 @@ def _order(plan: Plan) -> tuple[float, float, int]:
 
 
 def search(
-    config: ModelConfig, programs: Programs, space: Sequence[Mapping], within: float = 0.0,
+    config: ModelConfig, programs: Programs, space: Sequence[Mapping], within: float = 0.0, top: int = 1,
     told: Callable[[Progress], None] = lambda progress: None,
 ) -> Found:  # fmt: skip
     """The best of a space, or one that no other is faster than by more than the share `within`.
 
-    programs: of this model; what they have already is not made again. told: of each step. Nothing in it depends on time
-    or threads.
+    programs: of this model; what they have already is not made again. top: how many plans to make, of mappings whose layers
+    were simulated anyway. told: of each step. Nothing in it depends on time or threads.
     """
-    return _Search(config, programs, within, told).run(space)
+    return _Search(config, programs, within, told).run(space, top)
