@@ -87,8 +87,9 @@ def plan(
 
     config: a model's, `shoal.models.from_config(...).config`. machine: a shipped machine's name, a path, or a `Machine`.
     global_batch: sequences of a step, of `sequence` tokens; by default 4 for each device. within: how much shorter the
-    step of another mapping may be, as a share; 0 looks until none is. top: how many plans it has at most. against: a mapping that is simulated, too, and said
-    where it stands. told: of each step of the search. fixed: fields of `shoal.planning.Mapping` that hold.
+    step of another mapping may be, as a share; 0 looks until none is. top: how many plans it has at most. against: a
+    mapping that is simulated, too, and said where it stands. told: of each step of the search. fixed: fields of
+    `shoal.planning.Mapping` that hold.
 
     Bounds are the machine's own prices (docs/guide/Planning.md). InputError for a machine that has fewer devices and for
     fields that no mapping has; NothingFitsError names the part of memory that is too large, and how many devices fit.
@@ -144,11 +145,13 @@ def _nothing_fits(config: ModelConfig, machine: Machine, job: Job, made: Found) 
 def _devices_that_fit(config: ModelConfig, machine: Machine, job: Job) -> int | None:
     """The first of twice, four times, ... as many of which a mapping fits when it is simulated. The batch grows with
     them where it has to."""
+    # What holds least of each layout.
+    least = replace(job, fixed={"micro_batch": 1, "recompute": "full", **job.fixed})
     devices = 2 * job.devices
     while devices <= machine.devices:
         programs = programs_of(config, machine)
         batch = job.global_batch if job.global_batch >= devices else devices
-        space = mappings(programs.config, machine, replace(job, devices=devices, global_batch=batch))
+        space = mappings(programs.config, machine, replace(least, devices=devices, global_batch=batch))
         if _any_fits(programs, list(space)):
             return devices
         devices *= 2

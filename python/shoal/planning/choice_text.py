@@ -50,7 +50,11 @@ def _entry(number: int, plan: Plan, best: Plan) -> list[str]:
         f"     a step {seconds_text(plan.seconds)}, {plan.tokens_per_second:,.0f} tokens/s, MFU {100 * plan.mfu:.1f} %, "
         f"{bytes_text(plan.memory.total)} of {bytes_text(plan.machine.memory)}",
     ]
-    return lines if plan is best else [*lines, f"     {difference(plan, best)}"]
+    return lines if plan is best else [*lines, *_wrapped(difference(plan, best))]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=5 * " ", subsequent_indent=7 * " ")
 
 
 def difference(plan: Plan, best: Plan) -> str:
@@ -89,13 +93,13 @@ def _against(stand: Stand, best: Plan) -> list[str]:
     if not plan.fits:
         words = "it does not fit"
     elif stand.is_near:
-        words = f"as good as number 1: {_share(stand.slower)}, and within {100 * NEAR:.0f} % a model of a machine says nothing"
+        words = f"as good as number 1: {_share(stand.slower)}, which is within {100 * NEAR:.0f} %"
     else:
         words = _share(stand.slower)
     return [
         f"yours: {plan.mapping}, micro-batches of {plan.mapping.micro_batch}",
-        f"     a step {seconds_text(plan.seconds)}, MFU {100 * plan.mfu:.1f} %, {bytes_text(plan.memory.total)}: {words}",
-        f"     {difference(plan, best)}",
+        *_wrapped(f"a step {seconds_text(plan.seconds)}, MFU {100 * plan.mfu:.1f} %, {bytes_text(plan.memory.total)}: {words}"),
+        *_wrapped(difference(plan, best)),
     ]
 
 
