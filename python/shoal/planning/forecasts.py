@@ -117,7 +117,7 @@ def in_threads(items: Sequence[Any], call: Callable[[Any], Any], count: int = 2)
 class Programs:
     """Of a model on a machine. options: as of `forecast_of`."""
 
-    def __init__(self, config: ModelConfig, machine: Machine, **options: Any):
+    def __init__(self, config: ModelConfig, machine: Machine, /, **options: Any):
         self.config, self.machine = config, machine
         self.kinds = kinds_of(config)
         self._shapes = parameters.shapes(config)

@@ -98,7 +98,7 @@ def check_machine(machine: Machine, devices: int) -> None:
         raise InputError(f"plan: {machine.name} has no peak for bf16, but for {sorted(machine.flops)}")
 
 
-def programs_of(config: ModelConfig, machine: Machine, **options: Any) -> Programs:
+def programs_of(config: ModelConfig, machine: Machine, /, **options: Any) -> Programs:
     """What forecasts of this model's mappings share; options: as of `forecast_of`."""
     return Programs(simulated(config), machine, **options)
 
