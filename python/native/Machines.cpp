@@ -8,6 +8,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
@@ -39,6 +40,19 @@ static double priceOf(const Cluster &cluster, const std::string &kind,
     spans.push_back({size, stride});
   GroupCounts counts = countMembers(cluster, spans);
   return inSeconds(priceCollective(cluster, kindOf(kind), counts, bytes).time);
+}
+
+using Shape = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+
+static double priceOfProduct(const Cluster &cluster, const std::string &type,
+                             Shape shape, int64_t bytes, bool hasGroups) {
+  auto [batch, m, n, k] = shape;
+  ProductShape product{batch, m, n, k, hasGroups};
+  return inSeconds(priceProduct(cluster.chip, type, product, bytes).time);
+}
+
+static double priceOfKernel(const Cluster &cluster, int64_t bytes) {
+  return inSeconds(priceKernel(cluster.chip, bytes).time);
 }
 
 static std::vector<std::pair<std::string, int64_t>>
@@ -77,5 +91,10 @@ void shoal::python::bindMachines(nb::module_ &m) {
       .def("to_text", &writeCluster, "The file with all of its keys.")
       .def("price_collective", &priceOf, "kind"_a, "axes"_a, "bytes"_a,
            "Seconds of a collective of groups over axes, each a size and a "
-           "stride of device numbers. bytes: what the busiest device sends.");
+           "stride of device numbers. bytes: what the busiest device sends.")
+      .def("price_product", &priceOfProduct, "type"_a, "shape"_a, "bytes"_a,
+           "has_groups"_a,
+           "Seconds of a product of batch, m, n and k; of groups of rows.")
+      .def("price_kernel", &priceOfKernel, "bytes"_a,
+           "Seconds of a kernel that reads and writes so many bytes.");
 }

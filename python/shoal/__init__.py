@@ -49,6 +49,7 @@ from shoal.frontend.tracing import *
 from shoal.frontend.value import Value
 from shoal.frontend.windows import *
 from shoal.mesh import Axis, Dim, Mesh, Sharding
+from shoal.planning import plan
 from shoal.simulation import Forecast, Machine, simulate
 
 __all__ = [
@@ -56,7 +57,7 @@ __all__ = [
     "CompileWarning", "Devices", "Diagnostic", "Dim", "Executable", "Forecast", "InputError", "Machine", "Mesh",
     "MoveWarning", "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError", "TraceTypeError",
     "UnsupportedError", "Value", "WeightsWarning", "bfloat16", "checkpoints", "compile",
-    "compile_text", "data", "jit", "launch", "load", "models", "moe", "optim", "promote_types",
+    "compile_text", "data", "jit", "launch", "load", "models", "moe", "optim", "plan", "promote_types",
     "random", "simulate", "train",
 ]  # fmt: skip
 __all__ += [name for module in frontend.EXPORTED for name in module.__all__]

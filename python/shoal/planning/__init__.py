@@ -12,14 +12,27 @@ In layers, each of which imports those above it:
     schedule    how micro-batches pass a pipeline
     costs       seconds of layers from the rows of programs
     memory      bytes of a device by part
+    course      seconds of a step from those of layers
+    forecasts   simulated programs that mappings share
     plan        the forecast of a job
     fitting     what to change where it does not fit
+    spelling    mappings as others' command lines
+    space       the mappings among which one is chosen
+    bounds      what a mapping takes and holds at least, without its programs
+    search      the best one, best bound first
+    choice      the plan of a job of which no mapping is given
 """
 
+from shoal.planning.choice import Choice, NothingFitsError, Stand, plan
 from shoal.planning.flags import mapping_of
 from shoal.planning.fitting import smallest_change
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Memory
 from shoal.planning.plan import Line, Plan, forecast_of
+from shoal.planning.search import Progress
+from shoal.planning.spelling import megatron_flags, torchtitan_flags
 
-__all__ = ["Line", "Mapping", "Memory", "Plan", "forecast_of", "mapping_of", "smallest_change"]
+__all__ = [
+    "Choice", "Line", "Mapping", "Memory", "NothingFitsError", "Plan", "Progress", "Stand", "forecast_of", "mapping_of",
+    "megatron_flags", "plan", "smallest_change", "torchtitan_flags",
+]  # fmt: skip

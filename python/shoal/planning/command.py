@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,21 +19,27 @@ from shoal.models.config import ModelConfig
 from shoal.models.families import made_of, read_config
 from shoal.models.megatron import model_config
 from shoal.moe import megatron
+from shoal.planning.choice import NothingFitsError, plan
+from shoal.planning.choice_text import choice_as_json, choice_as_text
 from shoal.planning.fitting import smallest_change
-from shoal.planning.flags import is_torchtitan, mapping_of
+from shoal.planning.flags import fields_of, is_torchtitan, mapping_of
 from shoal.planning.mapping import SCHEDULES
 from shoal.planning.plan import forecast_of
+from shoal.planning.search import Progress
 from shoal.planning.text import as_json, as_text
+from shoal.simulation.forecast import seconds_text
 from shoal.simulation.machines import Machine, shipped
 
 __all__ = ["main"]
 
 _EPILOG = """MODEL is a Hugging Face config.json, its folder, the name of a published model as shoal.models.from_config takes it
 (mixtral-8x7b, deepseek-v3, qwen3-30b-a3b, ...), or a file with a command line of Megatron-LM.
-FLAGS are Megatron-LM's or torchtitan's, everything behind --layout:
+FLAGS are Megatron-LM's or torchtitan's, everything behind --layout, --fixed or --against. With a layout that mapping is
+forecast; without one the fastest that fits is chosen:
 
   shoal plan mixtral-8x7b --machine dgx-h100 --devices 64 --layout --expert-model-parallel-size 8 \\
     --pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 1 --global-batch-size 256
+  shoal plan mixtral-8x7b --machine dgx-h100 --devices 64 --global-batch-size 256
 
 Nothing runs: no GPU, cluster or weights are needed. Times are those of a model of the machine. Attention counts as one
 kernel that holds no scores.
@@ -49,18 +56,34 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--devices", required=True, type=int, metavar="N", help="how many devices the job has")
     parser.add_argument("--schedule", choices=SCHEDULES, help="of the pipeline (default: 1f1b)")
     parser.add_argument("--json", action="store_true", help="print it as JSON, times in seconds and sizes in bytes")
-    parser.add_argument("--layout", metavar="FLAGS", help="of Megatron-LM or torchtitan: all words that follow")
+    parser.add_argument("--layout", metavar="FLAGS", help="the mapping to forecast: all words that follow")
+    choosing = parser.add_argument_group("without a layout")
+    choosing.add_argument("--global-batch-size", type=int, metavar="B", help="sequences of a step (default: 4 a device)")
+    choosing.add_argument("--seq-length", type=int, metavar="S", help="tokens of a sequence (default: 4096)")
+    choosing.add_argument("--top", type=int, default=5, metavar="K", help="how many plans to show (default: 5)")
+    choosing.add_argument("--within", type=float, default=2.0, metavar="PERCENT",
+                          help="how much shorter the step of another mapping may be; 0 looks until none is (default: 2)")  # fmt: skip
+    choosing.add_argument("--fixed", metavar="FLAGS", help="what holds of the mapping and the job: all words that follow")
+    choosing.add_argument("--against", metavar="FLAGS", help="a mapping to compare with: all words that follow")
     return parser
 
 
-def _cut(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What stands in front of --layout, and what stands behind it."""
-    for place, word in enumerate(words):
-        if word == "--layout":
-            return list(words[:place]), _split(words[place + 1 :])
-        if word.startswith("--layout="):
-            return list(words[:place]), _split([word.partition("=")[2], *words[place + 1 :]])
-    return list(words), []
+# Behind each of these all words are flags of others, up to the next one.
+_SECTIONS = ("layout", "fixed", "against")
+
+
+def _cut(words: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """What stands in front of sections, and what stands in each."""
+    front: list[str] = []
+    sections: dict[str, list[str]] = {}
+    last = front
+    for word in words:
+        name, equals, value = word.removeprefix("--").partition("=")
+        if word.startswith("--") and name in _SECTIONS:
+            last = sections[name] = [value] if equals else []
+        else:
+            last.append(word)
+    return front, {name: _split(found) for name, found in sections.items()}
 
 
 def _split(words: Sequence[str]) -> list[str]:
@@ -92,21 +115,71 @@ def _of_experts(flags: Sequence[str]) -> dict[str, Any]:
 
 def main(words: Sequence[str]) -> int:
     """The status of a process."""
-    front, flags = _cut(words)
+    front, sections = _cut(words)
     given = _parser().parse_args(front)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            machine = Machine.read(given.machine)
-            config, flags = read_model(given.model, flags)
-            fields = {"schedule": given.schedule} if given.schedule else {}
-            plan = forecast_of(config, machine, mapping_of(flags, given.devices, **fields))
-            change = None if plan.fits or given.json else smallest_change(plan)
+            status, text = _planned(given, sections)
+        except NothingFitsError as error:
+            status, text = 3, f"error: {error}"
         except ShoalError as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 1
+            status, text = 1, f"error: {error}"
     for note in dict.fromkeys(str(warning.message) for warning in said):
         print(f"note: {note}", file=sys.stderr)
+    is_error = text.startswith("error: ")
+    print(text, file=sys.stderr if is_error else sys.stdout)
+    return status
+
+
+def _planned(given: argparse.Namespace, sections: dict[str, list[str]]) -> tuple[int, str]:
+    """The status, and what to print."""
+    machine = Machine.read(given.machine)
     name = Path(given.model).name if os.path.sep in given.model else given.model
-    print(json.dumps(as_json(plan), indent=1) if given.json else as_text(plan, change, name))
-    return 0 if plan.fits else 3
+    flags = sections.get("layout", sections.get("fixed", []))
+    config, flags = read_model(given.model, flags)
+    # A file with a command line has a mapping of its own.
+    is_given = "layout" in sections or (flags and not set(sections) & {"fixed", "against"})
+    return _forecast(given, config, machine, flags, name) if is_given else _choice(given, config, machine, sections, name)
+
+
+def _forecast(
+    given: argparse.Namespace, config: ModelConfig, machine: Machine, flags: Sequence[str], name: str
+) -> tuple[int, str]:
+    fields = {"schedule": given.schedule} if given.schedule else {}
+    made = forecast_of(config, machine, mapping_of(flags, given.devices, **fields))
+    change = None if made.fits or given.json else smallest_change(made)
+    return 0 if made.fits else 3, json.dumps(as_json(made), indent=1) if given.json else as_text(made, change, name)
+
+
+def _choice(
+    given: argparse.Namespace, config: ModelConfig, machine: Machine, sections: dict[str, list[str]], name: str
+) -> tuple[int, str]:
+    fixed = fields_of(sections.get("fixed", []), given.devices)
+    fixed |= {"schedule": given.schedule} if given.schedule else {}
+    job = {"global_batch": given.global_batch_size, "sequence": given.seq_length}
+    fixed |= {field: value for field, value in job.items() if value is not None}
+    against = None
+    if "against" in sections:
+        beside = {field: fixed[field] for field in ("global_batch", "sequence", "schedule") if field in fixed}
+        against = mapping_of(sections["against"], given.devices, **beside)
+    made = plan(
+        config, machine=machine, devices=given.devices, within=given.within / 100, top=given.top, against=against,
+        told=Told(), **fixed,
+    )  # fmt: skip
+    return 0, json.dumps(choice_as_json(made), indent=1) if given.json else choice_as_text(made, name)
+
+
+class Told:
+    """A line of how far a search is, once it takes longer than ten seconds, and then every five."""
+
+    def __init__(self, after: float = 10.0, every: float = 5.0):
+        self._next, self._every = time.monotonic() + after, every
+
+    def __call__(self, progress: Progress) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + self._every
+        best = "no plan yet" if progress.best is None else f"best step {seconds_text(progress.best)}"
+        line = f"plan: {progress.programs} programs simulated, {best}, no other below {seconds_text(progress.bound)}"
+        print(line, file=sys.stderr, flush=True)

@@ -13,7 +13,7 @@ from shoal.planning.programs import Kind, Setting
 from shoal.simulation.forecast import Forecast, Row
 from shoal.simulation.machines import Machine
 
-__all__ = ["Costs", "around_costs", "layer_costs", "optimizer_costs"]
+__all__ = ["Costs", "around_costs", "attention_seconds", "layer_costs", "optimizer_costs", "typed_share"]
 
 _SUMS = ("reduce_scatter", "all_reduce")
 # A backward pass multiplies five times where the forward pass does twice.
@@ -55,10 +55,7 @@ def _counted(forecast: Forecast) -> list[Row]:
 def _priced(rows: Sequence[Row], setting: Setting, kind: Kind, machine: Machine) -> list[Row]:
     """With attention as one kernel, and products of the plan's type."""
     calls = [row for row in rows if row.name == "custom_call"]
-    peak = machine.flops["f32" if setting.mapping.type == "f32" else "bf16"]
-    seconds = attention_flops(setting.config, kind, setting.mapping) / (peak * machine.attention)
-    again = 2 if setting.mapping.recompute == "full" else 1
-    each = seconds * (again + _BACKWARD) / len(calls) if calls else 0.0
+    each = attention_seconds(setting, kind, machine) / len(calls) if calls else 0.0
     made = []
     for row in rows:
         if row.name == "custom_call" and each > row.seconds:
@@ -67,10 +64,22 @@ def _priced(rows: Sequence[Row], setting: Setting, kind: Kind, machine: Machine)
     return made
 
 
+def attention_seconds(setting: Setting, kind: Kind, machine: Machine) -> float:
+    """Of all calls of attention kernels of a layer, by its operations."""
+    peak = machine.flops["f32" if setting.mapping.type == "f32" else "bf16"]
+    seconds = attention_flops(setting.config, kind, setting.mapping) / (peak * machine.attention)
+    return seconds * ((2 if setting.mapping.recompute == "full" else 1) + _BACKWARD)
+
+
+def typed_share(mapping: Mapping, machine: Machine) -> float:
+    """Of a product in bfloat16 that takes as long as its operations, the share that it takes in the plan's type."""
+    return machine.flops["bf16"] / machine.flops[mapping.type] if mapping.type in machine.flops else 1.0
+
+
 def _typed(row: Row, mapping: Mapping, machine: Machine) -> Row:
-    if row.shape is None or row.type != "bf16" or row.bound != "operations" or mapping.type not in machine.flops:
+    if row.shape is None or row.type != "bf16" or row.bound != "operations":
         return row
-    return replace(row, seconds=row.seconds * machine.flops["bf16"] / machine.flops[mapping.type])
+    return replace(row, seconds=row.seconds * typed_share(mapping, machine))
 
 
 def around_costs(forecast: Forecast) -> Costs:

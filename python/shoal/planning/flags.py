@@ -17,7 +17,7 @@ from shoal.moe.megatron_flags import REFUSED_LAYOUTS
 from shoal.names import nearest
 from shoal.planning.mapping import Mapping
 
-__all__ = ["PLAN_FLAGS", "TITAN_FLAGS", "is_torchtitan", "mapping_of", "megatron_of_titan"]
+__all__ = ["PLAN_FLAGS", "TITAN_FLAGS", "fields_of", "is_torchtitan", "mapping_of", "megatron_of_titan"]
 
 # Of each flag that is read beside those of `Layout.from_megatron`, what it becomes.
 PLAN_FLAGS = {
@@ -72,6 +72,40 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
     if "global-batch-size" in flags:
         said["global_batch"] = size(flags, "global-batch-size")
     return Mapping(devices, **{**said, **fields})
+
+
+# By which flags a field of a mapping is said.
+_SAID_BY = {
+    "tp": ("tensor-model-parallel-size",), "cp": ("context-parallel-size",), "pp": ("pipeline-model-parallel-size",),
+    "ep": ("expert-model-parallel-size",), "etp": ("expert-tensor-parallel-size",),
+    "stages": ("num-virtual-stages-per-pipeline-rank",), "micro_batch": ("micro-batch-size",),
+    "global_batch": ("global-batch-size",), "sequence": ("seq-length",), "cp_comm_type": ("cp-comm-type",),
+    "recompute": ("recompute-granularity",), "exchange_beside": ("overlap-moe-expert-parallel-comm",),
+    "zero": ("use-distributed-optimizer", "data-parallel-sharding-strategy", "use-megatron-fsdp", "use-torch-fsdp2"),
+    "type": ("fp8-format",),
+}  # fmt: skip
+_SIZES = {"tp", "cp", "pp", "ep", "etp", "stages", "micro_batch", "global_batch", "sequence"}
+
+
+def fields_of(arguments: str | Sequence[str], devices: int) -> dict[str, Any]:
+    """The fields of a mapping that a command line says, without those that it leaves open; errors as of `mapping_of`."""
+    if is_torchtitan(arguments):
+        arguments = megatron_of_titan(arguments, devices)
+    flags = megatron.known_flags(arguments, REFUSED_LAYOUTS, (*PLAN_FLAGS, *_FULL))
+    made: dict[str, Any] = {}
+    for name, by in _SAID_BY.items():
+        if given := [flag for flag in by if flag in flags]:
+            made[name] = size(flags, given[0]) if name in _SIZES else _other(name, flags)
+    return made
+
+
+def _other(name: str, flags: Flags) -> Any:
+    """A field that is no size."""
+    made = {
+        "recompute": _recompute, "zero": _zero, "cp_comm_type": lambda found: _context(found, 2),
+        "exchange_beside": lambda found: switched(found, "overlap-moe-expert-parallel-comm"), "type": lambda _: "f8E4M3FN",
+    }  # fmt: skip
+    return made[name](flags)
 
 
 def _context(flags: Flags, cp: int) -> str:

@@ -11,10 +11,11 @@ from typing import Any
 
 from shoal.frontend import pytrees
 from shoal.models import parameters
+from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting, around_parts, layer_parts
 from shoal.planning.schedule import in_flight
 
-__all__ = ["Memory", "around_bytes", "memory_of", "weight_bytes"]
+__all__ = ["Held", "Memory", "around_bytes", "held_of", "memory_of", "weight_bytes"]
 
 # Bytes of an element: bfloat16 parameters, float32 gradients, a float32 master and two moments.
 _WEIGHT, _GRADIENT, _STATE = 2, 4, 12
@@ -76,18 +77,29 @@ def weight_bytes(setting: Setting, kind: Kind) -> float:
     return _held(*layer_parts(setting, kind), setting)[0]
 
 
+@dataclass(frozen=True)
+class Held:
+    """Bytes of weights, gradients and the optimiser's state: of a layer of each kind, and of what is around."""
+
+    layers: tuple[tuple[float, float, float], ...]
+    around: tuple[float, ...]
+
+
+def held_of(setting: Setting, kinds: Sequence[Kind]) -> Held:
+    """Of a stage's devices; as exact as the layout's shardings."""
+    layers = tuple(_held(*layer_parts(setting, kind), setting) for kind in kinds)
+    return Held(layers, around_bytes(setting))
+
+
 def memory_of(
-    setting: Setting, kinds: Sequence[Kind], saved: Sequence[float], buffers: float
+    mapping: Mapping, kinds: Sequence[Kind], held: Held, saved: Sequence[float], buffers: float
 ) -> Memory:
     """saved: bytes of a layer of each kind that its backward pass finds, of a micro-batch."""
-    mapping = setting.mapping
     share = [kind.count / mapping.pp for kind in kinds]
-    totals = [0.0, 0.0, 0.0]
-    for kind, count in zip(kinds, share):
-        for place, part in enumerate(_held(*layer_parts(setting, kind), setting)):
+    totals = list(held.around)
+    for each, count in zip(held.layers, share):
+        for place, part in enumerate(each):
             totals[place] += part * count
-    for place, part in enumerate(around_bytes(setting)):
-        totals[place] += part
     activations = sum(each * count for each, count in zip(saved, share)) * in_flight(mapping)
     return Memory(*totals, activations, buffers)
 

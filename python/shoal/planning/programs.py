@@ -10,6 +10,7 @@ out, so that what two layers hold more than one is their parameters and what the
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -70,10 +71,15 @@ class Setting:
         """The type of parameters and values; products in 8 bits have operands that are rounded to it."""
         return WIDE if self.mapping.type == "f32" else NARROW
 
-    @property
+    @functools.cached_property
     def layout(self) -> Layout:
         """Of a stage's devices."""
         return self.mapping.layout()
+
+    @functools.cached_property
+    def shapes(self) -> Tree:
+        """Of the model's parameters."""
+        return parameters.shapes(self.config)
 
 
 def kinds_of(config: ModelConfig) -> list[Kind]:
@@ -105,10 +111,12 @@ def _by_copies(
     axes = {role: tuple(layout.axes(role)) if layout.mesh else () for role in ("dp", "edp")}
     made = change(tree, shardings, axes["dp"])
     if isinstance(tree, dict) and "moe" in tree:
-        made["moe"] = {
+        moe = {
             name: change(node, shardings["moe"][name], axes["edp" if name in OF_EXPERTS else "dp"])
             for name, node in tree["moe"].items()
         }
+        # Not in place: along no axes it is `shardings` itself.
+        return {**made, "moe": moe}
     return made
 
 
@@ -133,13 +141,18 @@ def _addends(setting: Setting, tree: Tree, shardings: Tree) -> Tree:
 
 def _left_in(setting: Setting, tree: Tree, whole: Tree, parts: Tree) -> Tree:
     """Where a micro-batch leaves its gradients: they are summed over devices once in a step, but what is whole on no
-    device is summed into its parts at once."""
-    return parts if setting.mapping.zero == 3 or setting.layout.mesh is None else _addends(setting, tree, whole)
+    device is summed into its parts at once. None where there is one device."""
+    if setting.layout.mesh is None:
+        return None
+    return parts if setting.mapping.zero == 3 else _addends(setting, tree, whole)
 
 
 @contextlib.contextmanager
 def _kernels(mapping: Mapping) -> Iterator[None]:
-    with as_kernels(), as_one_kernel() if mapping.fused_attention else contextlib.nullcontext():
+    """Norms and activations are segments of their own, but where the layer is one: what an inner segment is given is
+    saved, and nothing of that would be computed again."""
+    segments = contextlib.nullcontext() if mapping.recompute == "full" else as_kernels()
+    with segments, as_one_kernel() if mapping.fused_attention else contextlib.nullcontext():
         yield
 
 
@@ -156,15 +169,16 @@ def _applied(setting: Setting, kind: Kind) -> Any:
 
 def layer_parts(setting: Setting, kind: Kind) -> tuple[Tree, Tree, Tree]:
     """A layer's parameters, where they are whole, and in parts as ZeRO has them."""
-    params = specs(parameters.shapes(setting.config)["layers"][kind.first], setting.element)
-    whole = parameters.shardings(setting.config, setting.layout)["layers"][kind.first]
+    shapes = setting.shapes["layers"][kind.first]
+    params = specs(shapes, setting.element)
+    whole = parameters.shardings_of(shapes, setting.config.moe, setting.layout)
     return params, whole, _zero_shardings(setting, params, whole)
 
 
 def around_parts(setting: Setting) -> tuple[Tree, Tree, Tree]:
     """The same of the embedding and the head."""
-    params = specs(_around_shapes(setting.config), setting.element)
-    whole = _around_shardings(setting.config, setting.layout)
+    params = specs(_around_shapes(setting), setting.element)
+    whole = parameters.shardings_of(_around_shapes(setting), None, setting.layout)
     return params, whole, _zero_shardings(setting, params, whole)
 
 
@@ -227,12 +241,8 @@ def _row(leaf: Value, place: Any) -> Value:
     return leaf
 
 
-def _around_shapes(config: ModelConfig) -> Tree:
-    return {name: node for name, node in parameters.shapes(config).items() if name != "layers"}
-
-
-def _around_shardings(config: ModelConfig, layout: Layout) -> Tree:
-    return {name: node for name, node in parameters.shardings(config, layout).items() if name != "layers"}
+def _around_shapes(setting: Setting) -> Tree:
+    return {name: node for name, node in setting.shapes.items() if name != "layers"}
 
 
 def around_program(setting: Setting) -> Program:
@@ -269,10 +279,8 @@ def around_program(setting: Setting) -> Program:
 def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     """AdamW of one layer of each kind, and of what is around, from the gradients that devices have: new parameters."""
     config, layout = setting.config, setting.layout
-    shapes, places = parameters.shapes(config), parameters.shardings(config, layout)
-    named = {f"layers.{kind.first}": shapes["layers"][kind.first] for kind in kinds} | {"around": _around_shapes(config)}
-    whole = {f"layers.{kind.first}": places["layers"][kind.first] for kind in kinds}
-    whole |= {"around": _around_shardings(config, layout)}
+    named = {f"layers.{kind.first}": setting.shapes["layers"][kind.first] for kind in kinds} | {"around": _around_shapes(setting)}
+    whole = {name: parameters.shardings_of(shapes, config.moe, layout) for name, shapes in named.items()}
     masters = {name: specs(tree, WIDE) for name, tree in named.items()}
     parts = {name: _zero_shardings(setting, masters[name], whole[name]) for name in masters}
     kept = parts if setting.mapping.zero else whole
@@ -287,7 +295,7 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
         summed = {}
         for name, tree in grads.items():
             with named_scope(name):
-                summed[name] = _constrained(tree, kept[name])
+                summed[name] = _constrained(tree, kept[name] if layout.mesh else None)
         updates, new = optimizer.update(summed, state, masters)
         masters = optim.apply_updates(masters, updates)
         narrow = {}

@@ -121,6 +121,18 @@ class Machine:
         except ValueError as error:
             raise InputError(f"machine: {error}") from None
 
+    def price_product(self, type: str, shape: tuple[int, int, int, int], bytes: int = 0, has_groups: bool = False) -> float:
+        """Seconds of a product of batch, m, n and k.
+
+        type: of its elements, as machine files name it. bytes: read and written. has_groups: the batch is groups of m
+        rows, counted at run time.
+        """
+        return self._cluster.price_product(type, shape, int(bytes), has_groups)
+
+    def price_kernel(self, bytes: int) -> float:
+        """Seconds of a kernel that reads and writes so many bytes."""
+        return self._cluster.price_kernel(int(bytes))
+
     @functools.cached_property
     def path(self) -> str:
         """A file of it, for the compiler."""

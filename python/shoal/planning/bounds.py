@@ -1,0 +1,335 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a mapping's programs take at least, without the programs (docs/guide/Planning.md, Bounds).
+
+Every second is a price of the machine's, of work that no sharding of the program can do without: products of a device's
+share of the weights that its tokens meet, in the best of all ways to cut them; attention; what kernels read and write
+between products; rows of experts that travel; parts of tokens or of weights that tensor and context parallelism exchange.
+
+Letters: X bytes of a device's own tokens, R of the rows that go to its experts, H of their hidden units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from shoal.models.config import ModelConfig
+from shoal.moe.parameters import OF_EXPERTS
+from shoal.planning.arithmetic import weights_of
+from shoal.planning.costs import attention_seconds, typed_share
+from shoal.planning.course import Around, Spent
+from shoal.planning.programs import Kind, Setting
+from shoal.simulation.machines import Machine
+
+__all__ = ["around_bound", "layer_bound", "saved_bound", "update_bound"]
+
+Axes = list[tuple[int, int]]
+
+# How often kernels between products pass X at least, forward and back: norms, and sums of what a layer adds.
+_PASSES_X = 20
+# And where rows are exchanged: what the router reads, and what takes, weighs and sums rows.
+_PASSES_X_EXCHANGED = 38
+# Rotations, or what puts keys together, of queries and keys.
+_PASSES_HEADS = 4
+# Activations of H, gated or not: forward what is given and made, back the same with its cotangents.
+_PASSES_H = {True: 12, False: 5}
+# Of R, where rows are exchanged: taken in the order of their experts, brought home, widened, weighed and summed, and all
+# of that back; where they are sorted; and where experts have a capacity.
+_PASSES_R = {"alltoall": 31, "sort": 10, "capacity": 3}
+# Calls that sort, count and find places of rows that are exchanged, however few rows there are.
+_STARTS = 70
+# What of these are forward, and again where a layer is computed again.
+_AGAIN_X, _AGAIN_HEADS, _AGAIN_H, _AGAIN_R = 5, 2, 3, 2
+# How many of H and R the backward pass finds at least: of H what activations are given and make, of R what experts are
+# given and make, and where rows were exchanged what they are weighed as.
+_SAVED_H = {True: 4, False: 2}
+_SAVED_R = {"alltoall": 4, "sort": 3, "capacity": 1}
+# Bytes of an element that AdamW reads or writes: gradient, master, two moments, what is computed with.
+_UPDATED = 18
+
+def axes_of(setting: Setting, *roles: str) -> Axes:
+    """Sizes and strides of device numbers of the mesh's axes along these roles."""
+    layout, found, stride = setting.layout, [], 1
+    if layout.mesh is None:
+        return []
+    wanted = layout.axes(*roles)
+    for name, size in reversed(list(layout.mesh.axes.items())):
+        found += [(size, stride)] if name in wanted else []
+        stride *= size
+    return found
+
+
+class _Sizes:
+    """Of a setting, bytes of a device."""
+
+    def __init__(self, setting: Setting):
+        mapping, moe = setting.mapping, setting.config.moe
+        self.width = 4 if mapping.type == "f32" else 2
+        self.tokens = mapping.micro_batch * mapping.sequence / mapping.cp
+        self.own = self.tokens / mapping.tp if moe is not None else self.tokens
+        factor = moe.moe_expert_capacity_factor
+        self.has_capacity = factor is not None
+        self.rows = self.own * moe.moe_router_topk * min(1.0, factor or 1.0)
+        self.x = self.width * self.own * setting.config.hidden_size
+        self.r = self.width * self.rows * setting.config.hidden_size
+        self.h = self.width * self.rows * moe.moe_ffn_hidden_size
+        self.heads = self.width * self.tokens * _turned(setting.config) / mapping.tp
+
+
+def _turned(config: ModelConfig) -> int:
+    """Elements of a token's queries and keys."""
+    if config.latent is not None:
+        return 2 * config.num_attention_heads * (config.latent.nope + config.latent.rope)
+    return (config.num_attention_heads + config.num_key_value_heads) * config.head_dim
+
+
+def product_bound(machine: Machine, setting: Setting, shape: tuple[float, float, float], parts: int) -> float:
+    """Seconds of a device's share of a product of m, n and k over so many devices, cut in the best way."""
+    found = []
+    for cut in _cuts(parts, 3):
+        # Of sizes that are rounded up, as larger ones reach more of the peak; of the operations that there are.
+        whole = tuple(math.ceil(size / by) for size, by in zip(shape, cut))
+        share = math.prod(shape) / parts / math.prod(whole)
+        found.append(share * _priced(machine, setting, (1, *whole), False))
+    return min(found)
+
+
+def _priced(machine: Machine, setting: Setting, shape: tuple[int, int, int, int], has_groups: bool) -> float:
+    type = "f32" if setting.mapping.type == "f32" else "bf16"
+    return machine.price_product(type, shape, 0, has_groups) * typed_share(setting.mapping, machine)
+
+
+def _cuts(parts: int, dims: int) -> Iterator[tuple[int, ...]]:
+    """All ways to write it as a product of so many."""
+    if dims == 1:
+        yield (parts,)
+        return
+    for first in range(1, parts + 1):
+        if parts % first == 0:
+            yield from ((first, *rest) for rest in _cuts(parts // first, dims - 1))
+
+
+def _passes(price: Callable[[float, float, float], float], shape: tuple[float, float, float], again: bool) -> float:
+    """A product of m, n and k forward and back; `again`: it is computed again, too."""
+    m, n, k = shape
+    return price(m, n, k) * (2 if again else 1) + price(m, k, n) + price(k, n, m)
+
+
+def _matrices(tree: Any) -> Iterator[tuple[int, int]]:
+    """Rows and columns of the matrices of a tree of shapes, whose heads have dimensions of their own."""
+    if isinstance(tree, dict):
+        for node in tree.values():
+            yield from _matrices(node)
+    elif isinstance(tree, tuple) and len(tree) > 1:
+        first = tree[0] if len(tree) == 2 else max(tree[0], tree[-1])
+        yield first, math.prod(tree) // first
+
+
+def layer_bound(setting: Setting, kind: Kind, machine: Machine) -> Spent:
+    """Of a micro-batch in a layer."""
+    shapes = setting.shapes["layers"][kind.first]
+    sizes = _Sizes(setting)
+    computed = attention_seconds(setting, kind, machine) if setting.mapping.fused_attention else 0.0
+    computed += _products(setting, shapes, sizes, machine) + _kernels(kind, sizes, setting, machine)
+    return Spent(sent=_sent(setting, kind, shapes, sizes, machine), computed=computed)
+
+
+def _products(setting: Setting, shapes: Any, sizes: _Sizes, machine: Machine) -> float:
+    mapping, moe = setting.mapping, shapes.get("moe", {})
+    again = mapping.recompute == "full"
+
+    def whole(m: float, n: float, k: float) -> float:
+        return product_bound(machine, setting, (m, n, k), mapping.tp)
+
+    total = 0.0
+    for tree in (shapes["attention"], shapes.get("dense", {}), moe.get("shared", {})):
+        for name, shape in tree.items():
+            # Networks' results are added to others, whose gradients need none of them.
+            is_last = name == "wo" and tree is not shapes["attention"]
+            for k, n in _matrices(shape):
+                total += _passes(whole, (sizes.tokens, n, k), again and not is_last)
+    return total + (_of_experts(setting, moe, sizes, machine, again) if moe else 0.0)
+
+
+def _of_experts(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine, again: bool) -> float:
+    """Products of groups of rows are cut as the dispatcher has it: groups of each part of tokens, hidden units over etp.
+    Others are one product of all rows."""
+    local, shared = math.ceil(setting.config.moe.num_experts / setting.mapping.ep), setting.mapping.etp
+    is_exchanged = setting.config.moe.moe_token_dispatcher_type == "alltoall" and not sizes.has_capacity
+    batch, rows = (local * shared, sizes.rows / local) if is_exchanged else (1, sizes.rows * shared)
+    model, hidden = setting.config.hidden_size, setting.config.moe.moe_ffn_hidden_size / shared
+
+    def price(m: float, n: float, k: float) -> float:
+        whole = tuple(math.ceil(size) for size in (m, n, k))
+        return m * n * k / math.prod(whole) * _priced(machine, setting, (batch, *whole), is_exchanged)
+
+    wide = sum(name in moe for name in ("wi", "wg"))
+    # Weights' gradients need what experts made of each row, where it is weighed behind them.
+    last = again and setting.config.moe.is_postscore
+    return wide * _passes(price, (rows, hidden, model), again) + _passes(price, (rows, model, hidden), last)
+
+
+def _kernels(kind: Kind, sizes: _Sizes, setting: Setting, machine: Machine) -> float:
+    moe, mapping = setting.config.moe, setting.mapping
+    again = mapping.recompute == "full"
+    is_exchanged = kind.has_experts and _dispatcher(setting) == "alltoall"
+    passes = _PASSES_X_EXCHANGED if is_exchanged else _PASSES_X
+    moved = (passes + again * _AGAIN_X) * sizes.x + (_PASSES_HEADS + again * _AGAIN_HEADS) * sizes.heads
+    hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / mapping.tp
+    if kind.has_experts:
+        moved += (_PASSES_R[_dispatcher(setting)] + again * _AGAIN_R) * sizes.r
+        hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / mapping.tp
+    moved += (_PASSES_H[moe.gated_linear_unit] + again * _AGAIN_H) * hidden
+    return moved / memory_rate(machine) + is_exchanged * _STARTS * machine.price_kernel(0)
+
+
+def _dispatcher(setting: Setting) -> str:
+    moe, mapping = setting.config.moe, setting.mapping
+    if moe.moe_expert_capacity_factor is not None or moe.moe_token_dispatcher_type != "alltoall":
+        return "capacity"
+    return "alltoall" if mapping.ep * mapping.etp > 1 else "sort"
+
+
+_RATES: dict[Machine, float] = {}
+
+
+def memory_rate(machine: Machine) -> float:
+    """Bytes a second of the kernels that reach most."""
+    if machine not in _RATES:
+        start = machine.price_kernel(0)
+        sizes = [2**power for power in range(12, 37)]
+        _RATES[machine] = max(size / (machine.price_kernel(size) - start) for size in sizes)
+    return _RATES[machine]
+
+
+def sent_bound(machine: Machine, axes: Axes, bytes: float) -> float:
+    """Seconds in which devices of a group can send so many bytes each, by the fastest collective."""
+    if not axes or bytes <= 0:
+        return 0.0
+    kinds = ("all_gather", "reduce_scatter", "all_to_all", "permute")
+    return min(machine.price(kind, axes, int(bytes)) for kind in kinds)
+
+
+def _sent(setting: Setting, kind: Kind, shapes: Any, sizes: _Sizes, machine: Machine) -> float:
+    """Tokens or weights over tp, keys and sums of gradients over cp, rows over ep and etp: forward, and as much back."""
+    mapping, width = setting.mapping, sizes.width
+    moe = shapes.get("moe", {})
+    total = 0.0
+    for block in (shapes["attention"], shapes.get("dense"), moe.get("shared")):
+        # What gathers tokens in front of a block could gather weights there, a third of them at least.
+        weights = width * weights_of(block or {}) / 3 * (mapping.tp - 1) / mapping.tp
+        sent = min(sizes.x * (mapping.tp - 1), weights)
+        times = (4 if mapping.sequence_parallel else 2) + (mapping.recompute == "full")
+        total += times * sent_bound(machine, axes_of(setting, "tp"), sent)
+    cp = axes_of(setting, "cp")
+    total += 2 * sent_bound(machine, cp, _keys(setting, sizes))
+    # What is whole over cp is summed there by each micro-batch.
+    total += sent_bound(machine, cp, width * weights_of(shapes["attention"]) / mapping.tp * (mapping.cp - 1) / mapping.cp)
+    return total + (_rows_sent(setting, moe, sizes, machine) if moe and _dispatcher(setting) == "alltoall" else 0.0)
+
+
+def _rows_sent(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine) -> float:
+    """To experts and back, and the same of cotangents. Places of sequences lie over cp and tp, and rows one behind the
+    other."""
+    e, t = setting.mapping.ep, setting.mapping.etp
+    # To experts again, and, where rows are weighed behind them, back.
+    times = 4 + (setting.mapping.recompute == "full") * (2 if setting.config.moe.is_postscore else 1)
+    total = 4 * sent_bound(machine, axes_of(setting, "cp", "tp"), sizes.x * _moved(setting))
+    if e > 1:
+        ep = axes_of(setting, "ep")
+        total += times * machine.price("all_to_all", ep, int(sizes.r * (e - 1) / e))
+        # Their numbers first; and how many there are in each of the four exchanges.
+        total += machine.price("all_gather", ep, 0) + 4 * machine.price("all_to_all", ep, 0)
+    weights = sizes.width * sum(weights_of(moe[name]) for name in ("wi", "wo")) / 2 / e * (t - 1) / t
+    return total + 4 * sent_bound(machine, axes_of(setting, "etp"), min(sizes.r * (t - 1), weights))
+
+
+def _moved(setting: Setting) -> float:
+    """Which share of its tokens the busiest device of cp and tp has not where rows of all sequences are cut."""
+    batch, parts = setting.mapping.micro_batch, setting.mapping.cp * setting.mapping.tp
+    kept = []
+    for part in range(parts):
+        low, high = part * batch / parts, (part + 1) * batch / parts
+        own = ((each + part / parts, each + (part + 1) / parts) for each in range(batch))
+        kept.append(sum(max(min(high, end) - max(low, begin), 0.0) for begin, end in own) * parts / batch)
+    return 1 - min(kept)
+
+
+def _keys(setting: Setting, sizes: _Sizes) -> float:
+    """Of keys and values that others of cp have, or of what they are made of."""
+    mapping, config = setting.mapping, setting.config
+    if mapping.cp_comm_type != "allgather":
+        return 0.0
+    if config.latent is not None:
+        each = (config.latent.kv_rank + config.latent.rope) / mapping.tp
+    else:
+        each = min(2 * config.num_key_value_heads * config.head_dim, config.hidden_size) / mapping.tp
+    return sizes.width * sizes.tokens * each * (mapping.cp - 1)
+
+
+def saved_bound(setting: Setting, kind: Kind) -> float:
+    """Bytes that the backward pass of a layer finds saved: what products and attention were given and made."""
+    moe, sizes = setting.config.moe, _Sizes(setting)
+    hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / setting.mapping.tp
+    saved = 2 * sizes.x + _values(setting, sizes)
+    if kind.has_experts:
+        hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / setting.mapping.tp
+        saved += _SAVED_R[_dispatcher(setting)] * sizes.r
+    return saved + _SAVED_H[moe.gated_linear_unit] * hidden
+
+
+def _values(setting: Setting, sizes: _Sizes) -> float:
+    """Bytes of queries, keys and values, and of what attention makes of them; of short keys, queries and what is made."""
+    config = setting.config
+    if config.latent is not None:
+        each = config.num_attention_heads * (config.latent.nope + config.latent.rope + 2 * config.latent.value)
+    else:
+        each = 2 * (config.num_attention_heads + config.num_key_value_heads) * config.head_dim
+    return sizes.width * sizes.tokens * each / setting.mapping.tp
+
+
+def around_bound(setting: Setting, machine: Machine) -> Around:
+    """Of a micro-batch in the head."""
+    config, mapping, sizes = setting.config, setting.mapping, _Sizes(setting)
+    shape = (sizes.tokens, config.vocab_size, config.hidden_size)
+    logits = sizes.width * sizes.tokens * config.vocab_size / mapping.tp
+
+    def price(m: float, n: float, k: float) -> float:
+        return product_bound(machine, setting, (m, n, k), mapping.tp)
+
+    seconds = _passes(price, shape, False)
+    seconds += 3 * logits / memory_rate(machine)
+    return Around(Spent(computed=seconds), behind=seconds)
+
+
+def update_bound(setting: Setting, kinds: Sequence[Kind], machine: Machine) -> list[Spent]:
+    """Of a step: of a layer of each kind, and last of what is around."""
+    shapes = setting.shapes
+    trees = [shapes["layers"][kind.first] for kind in kinds]
+    trees.append({name: node for name, node in shapes.items() if name != "layers"})
+    return [_update(setting, tree, machine) for tree in trees]
+
+
+def _update(setting: Setting, tree: Any, machine: Machine) -> Spent:
+    """Sums of float32 and gathers of what is computed with: of experts over edp, of all else over dp, each device of
+    those that have the same a part."""
+    mapping, width = setting.mapping, 4 if setting.mapping.type == "f32" else 2
+    moe = tree.get("moe", {})
+    of_experts = sum(weights_of(node) for name, node in moe.items() if name in OF_EXPERTS)
+    parts = {
+        "edp": of_experts / (mapping.etp * mapping.ep),
+        "dp": (weights_of(tree) - of_experts) / (mapping.tp * mapping.cp),
+    }
+    sums = gathers = held = 0.0
+    for role, elements in parts.items():
+        axes = axes_of(setting, role)
+        copies = math.prod(size for size, _ in axes)
+        held += elements / copies
+        if copies == 1 or mapping.zero == 3:
+            continue
+        sent = elements * (copies - 1) / copies
+        sums += min(machine.price("reduce_scatter", axes, int(4 * sent)), machine.price("all_reduce", axes, int(8 * sent)))
+        gathers += machine.price("all_gather", axes, int(width * sent)) if mapping.zero else 0.0
+    return Spent(sums=sums, update=_UPDATED * held / memory_rate(machine), gathers=gathers)

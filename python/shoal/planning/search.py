@@ -1,0 +1,238 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The best mapping of a space: best bound first, programs only where a bound leaves hope.
+
+A mapping is a node with a bound that rises as its programs are made: what is around layers, a layer, the optimiser. Who has
+all of them, and no other a lower bound, is the best (A*, Hart, Nilsson and Raphael, 1968).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+
+from shoal.errors import ShoalError
+from shoal.models.config import ModelConfig
+from shoal.planning.bounds import around_bound, layer_bound, saved_bound, update_bound
+from shoal.planning.course import Around, Spent, spent, spent_around, step_of
+from shoal.planning.forecasts import Programs, boundary_bytes, key_of
+from shoal.planning.mapping import Mapping
+from shoal.planning.memory import Memory, memory_of
+from shoal.planning.plan import Plan, plan_of
+
+__all__ = ["Found", "Progress", "search"]
+
+# Steps that differ by less take equally long.
+_EQUAL = 1e-9
+_PARTS = ("around", "layer", "optimizer")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Programs that were simulated; seconds of the best plan, and of the lowest bound of others."""
+
+    programs: int
+    best: float | None
+    bound: float
+
+
+@dataclass
+class Found:
+    """What a search has seen.
+
+    plans: those that were simulated and fit, the best first. bound: seconds that no other mapping is below.
+    large: the one of the least memory of those that do not fit, with its bytes, some of which are bounds.
+    """
+
+    space: int = 0
+    too_large: int = 0
+    by_bound: int = 0
+    without_program: int = 0
+    plans: list[Plan] = field(default_factory=list)
+    bound: float = 0.0
+    large: tuple[Mapping, Memory] | None = None
+
+    @property
+    def simulated(self) -> int:
+        """Mappings of which all programs were."""
+        return self.space - self.too_large - self.by_bound - self.without_program
+
+    @property
+    def gap(self) -> float:
+        """By what share another mapping may be faster."""
+        return max(1 - self.bound / self.plans[0].seconds, 0.0)
+
+    def add_large(self, mapping: Mapping, memory: Memory) -> None:
+        """One that does not fit."""
+        self.too_large += 1
+        if self.large is None or memory.total < self.large[1].total:
+            self.large = mapping, memory
+
+
+class Bounds:
+    """Of mappings, from programs as far as they were made and from bounds where not."""
+
+    def __init__(self, programs: Programs):
+        self._programs = programs
+        self._kept: dict[Hashable, object] = {}
+
+    def _once(self, part: str, mapping: Mapping, make: Callable[[], object]) -> object:
+        key = (part, key_of(part.partition(" ")[0], mapping))
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def seconds(self, mapping: Mapping) -> float:
+        """Of a step at least."""
+        programs, machine = self._programs, self._programs.machine
+        layers, around = self._layers(mapping), self._around(mapping)
+        updates = self._updates(mapping)
+        counted = [
+            (replace(update, sent=layer.sent, computed=layer.computed), kind.count)
+            for layer, update, kind in zip(layers, updates, programs.kinds)
+        ]
+        whole = replace(updates[-1], sent=around.spent.sent, computed=around.spent.computed)
+        boundary = boundary_bytes(programs.setting(mapping))
+        return step_of(mapping, machine, counted, Around(whole, around.behind), boundary).seconds
+
+    def memory(self, mapping: Mapping) -> Memory:
+        """Bytes at least; all there are once its layers were simulated."""
+        programs = self._programs
+        if programs.has("layer", mapping):
+            layers = programs.layers(mapping)
+            saved, working = [layer.saved for layer in layers], max(layer.working for layer in layers)
+        else:
+            saved, working = self._saved(mapping), 0.0
+        return memory_of(mapping, programs.kinds, programs.held(mapping), saved, working)
+
+    def _saved(self, mapping: Mapping) -> list[float]:
+        def made() -> list[float]:
+            setting = self._programs.setting(mapping)
+            if mapping.recompute == "full":
+                return [boundary_bytes(setting)] * len(self._programs.kinds)
+            return [saved_bound(setting, kind) for kind in self._programs.kinds]
+
+        return self._once("layer saved", mapping, made)
+
+    def _layers(self, mapping: Mapping) -> list[Spent]:
+        programs = self._programs
+        if programs.has("layer", mapping):
+            return self._once("layer made", mapping, lambda: [spent(layer.costs) for layer in programs.layers(mapping)])
+        setting = programs.setting(mapping)
+        return self._once(
+            "layer", mapping, lambda: [layer_bound(setting, kind, programs.machine) for kind in programs.kinds]
+        )
+
+    def _around(self, mapping: Mapping) -> Around:
+        programs = self._programs
+        if programs.has("around", mapping):
+            return self._once("around made", mapping, lambda: spent_around(programs.around(mapping)))
+        return self._once("around", mapping, lambda: around_bound(programs.setting(mapping), programs.machine))
+
+    def _updates(self, mapping: Mapping) -> list[Spent]:
+        programs = self._programs
+        if programs.has("optimizer", mapping):
+            layers, around = programs.optimizer(mapping)
+            return self._once("optimizer made", mapping, lambda: [spent(costs) for costs in (*layers, around)])
+        setting = programs.setting(mapping)
+        return self._once("optimizer", mapping, lambda: update_bound(setting, programs.kinds, programs.machine))
+
+
+# Seconds at least, bytes at least, axes, place in the space.
+Node = tuple[float, float, int, int]
+
+
+class _Search:
+    def __init__(self, config: ModelConfig, programs: Programs, within: float, told: Callable[[Progress], None]):
+        self.config, self.programs, self.within, self.told = config, programs, within, told
+        self.bounds = Bounds(programs)
+        self.found = Found()
+
+    def run(self, space: Sequence[Mapping], top: int) -> Found:
+        self.space = space
+        self.found.space = len(space)
+        self.queue = [node for number in range(len(space)) if (node := self._node(number))]
+        heapq.heapify(self.queue)
+        while self.queue and not self._is_done():
+            self._step(self.queue[0][3])
+        self.found.bound = self.queue[0][0] if self.queue else float("inf")
+        self._fill(top)
+        self.found.by_bound = len(self.queue)
+        self.found.plans.sort(key=_order)
+        return self.found
+
+    def _fill(self, top: int) -> None:
+        """Further plans to show, of mappings whose layers are known."""
+        for node in sorted(self.queue):
+            mapping = self.space[node[3]]
+            if not self.found.plans or len(self.found.plans) >= top:
+                return
+            if self.programs.has("layer", mapping) and self.programs.has("around", mapping):
+                self.programs.make(mapping, "optimizer")
+                self.queue.remove(node)
+                self.found.plans.append(plan_of(self.config, self.programs, mapping))
+
+    def _node(self, number: int) -> Node | None:
+        """None where it is too large."""
+        mapping = self.space[number]
+        memory = self.bounds.memory(mapping)
+        if memory.total > self.programs.machine.memory:
+            self.found.add_large(mapping, memory)
+            return None
+        return self.bounds.seconds(mapping), memory.total, _axes(mapping), number
+
+    def _is_done(self) -> bool:
+        best = min((plan.seconds for plan in self.found.plans), default=None)
+        self.told(Progress(self.programs.simulated, best, self.queue[0][0]))
+        return best is not None and self.queue[0][0] > best * (1 - self.within) * (1 + _EQUAL)
+
+    def _step(self, number: int) -> None:
+        """The first node has more programs, or is a plan."""
+        mapping = self.space[number]
+        node = self._node(number)
+        missing = [part for part in _PARTS if not self.programs.has(part, mapping)]
+        if node is None:
+            heapq.heappop(self.queue)
+        elif not missing:
+            heapq.heappop(self.queue)
+            self.found.plans.append(plan_of(self.config, self.programs, mapping))
+        elif node > self.queue[0]:
+            # Another mapping's programs were its own, too.
+            heapq.heapreplace(self.queue, node)
+        else:
+            self._make(mapping, missing)
+
+    def _make(self, mapping: Mapping, missing: Sequence[str]) -> None:
+        """What is around layers first, which many share; then the rest at once, so that there is a plan to be compared
+        with: the optimiser's program has a core to itself while two layers are simulated."""
+        parts = missing[:1] if missing[0] == "around" else missing
+        try:
+            self.programs.make(mapping, *parts)
+        except ShoalError:
+            heapq.heappop(self.queue)
+            self.found.without_program += 1
+        else:
+            if parts == missing:
+                self._step(self.queue[0][3])
+
+
+def _axes(mapping: Mapping) -> int:
+    return sum(size > 1 for size in (mapping.tp, mapping.cp, mapping.ep, mapping.etp, mapping.pp, mapping.dp))
+
+
+def _order(plan: Plan) -> tuple[float, float, int]:
+    """Equal cost prefers less memory, then fewer axes."""
+    return float(f"{plan.seconds:.9g}"), plan.memory.total, _axes(plan.mapping)
+
+
+def search(
+    config: ModelConfig, programs: Programs, space: Sequence[Mapping], within: float = 0.0, top: int = 1,
+    told: Callable[[Progress], None] = lambda progress: None,
+) -> Found:  # fmt: skip
+    """The best of a space, or one that no other is faster than by more than the share `within`.
+
+    programs: of this model; what they have already is not made again. top: how many plans to make, of mappings whose layers
+    were simulated anyway. told: of each step. Nothing in it depends on time or threads.
+    """
+    return _Search(config, programs, within, told).run(space, top)

@@ -1,0 +1,112 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The mappings among which a plan is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.errors import InputError, ShoalError
+from shoal.models.config import ModelConfig
+from shoal.planning.mapping import RECOMPUTED, Mapping
+from shoal.simulation.machines import Machine
+
+__all__ = ["Job", "mappings"]
+
+# Sequences in a micro-batch, and tokens of a sequence that a device of cp has at least.
+_MOST_SEQUENCES, _FEWEST_TOKENS = 8, 1024
+# What may count as a layer of a stage: an embedding, a head, a prediction of a second token.
+_COUNT_AS_LAYERS = 3
+# What is chosen; other fields of a mapping are the job's.
+_CHOSEN = ("tp", "cp", "ep", "etp", "pp", "stages", "micro_batch", "recompute")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is trained, whichever way. fixed: fields of `Mapping` that hold, those that are else chosen among them."""
+
+    devices: int
+    global_batch: int
+    sequence: int = 4096
+    fixed: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("devices", "global_batch", "sequence"):
+            if getattr(self, name) < 1:
+                raise InputError(f"plan: {name} {getattr(self, name)} is not positive")
+
+
+def divisors(number: int, most: int | None = None) -> list[int]:
+    """From 1 on."""
+    return [each for each in range(1, min(number, most or number) + 1) if number % each == 0]
+
+
+def mappings(config: ModelConfig, machine: Machine, job: Job) -> Iterator[Mapping]:
+    """All of the space, in an order that depends on nothing else.
+
+    tp: divides the devices of the innermost level, attention's heads, and keys' where there are as many. cp: leaves 1,024
+    tokens of a sequence. ep: divides experts. etp: divides tp. pp: divides layers, or these with an embedding, a head and a
+    prediction of a second token that count as layers. stages: one a device, or as many as it has layers, since more
+    neither take longer nor hold more. micro_batch: at most 8 sequences.
+    """
+    for tp, cp, pp in _attention(config, machine, job):
+        dp = job.devices // (tp * cp * pp)
+        for micro_batch in _either(job, "micro_batch", divisors(max(job.global_batch // dp, 1), _MOST_SEQUENCES)):
+            if job.global_batch % (micro_batch * dp):
+                continue
+            micro_batches = job.global_batch // (micro_batch * dp)
+            for stages in _either(job, "stages", _stages(config, pp, micro_batches, job)):
+                for ep, etp in _experts(config, job, tp, job.devices // pp):
+                    for recompute in _either(job, "recompute", list(RECOMPUTED)):
+                        sizes = dict(zip(_CHOSEN, (tp, cp, ep, etp, pp, stages, micro_batch, recompute)))
+                        yield from _made(job, sizes)
+
+
+def _made(job: Job, sizes: dict[str, Any]) -> Iterator[Mapping]:
+    """None where sizes do not go together."""
+    beside = {"sums_beside": True, "gathers_beside": True, **job.fixed}
+    try:
+        yield Mapping(job.devices, global_batch=job.global_batch, sequence=job.sequence, **{**beside, **sizes})
+    except ShoalError:
+        return
+
+
+def _either(job: Job, name: str, sizes: list[Any]) -> list[Any]:
+    """What holds, or all there are."""
+    return [job.fixed[name]] if name in job.fixed else sizes
+
+
+def _attention(config: ModelConfig, machine: Machine, job: Job) -> Iterator[tuple[int, int, int]]:
+    inner = machine.levels[0][1] if machine.levels else 1
+    for tp in _either(job, "tp", [each for each in divisors(job.devices, inner) if _has_heads(config, each)]):
+        most = max(1, job.sequence // _FEWEST_TOKENS)
+        for cp in _either(job, "cp", [each for each in divisors(job.devices, most) if job.sequence % each == 0]):
+            for pp in _either(job, "pp", [each for each in divisors(job.devices) if _layers(config, each)]):
+                if job.devices % (tp * cp * pp) == 0:
+                    yield tp, cp, pp
+
+
+def _has_heads(config: ModelConfig, tp: int) -> bool:
+    keys = config.num_key_value_heads
+    return config.num_attention_heads % tp == 0 and (config.latent is not None or keys % tp == 0)
+
+
+def _experts(config: ModelConfig, job: Job, tp: int, devices: int) -> Iterator[tuple[int, int]]:
+    for ep in _either(job, "ep", divisors(config.moe.num_experts, devices)):
+        for etp in _either(job, "etp", divisors(tp)):
+            if devices % (ep * etp) == 0 and config.moe.moe_ffn_hidden_size % etp == 0:
+                yield ep, etp
+
+
+def _stages(config: ModelConfig, pp: int, micro_batches: int, job: Job) -> list[int]:
+    if pp == 1 or micro_batches % pp or job.fixed.get("schedule", "1f1b") != "1f1b":
+        return [1]
+    return sorted({1, _layers(config, pp) // pp})
+
+
+def _layers(config: ModelConfig, pp: int) -> int:
+    """How many are distributed over stages, all alike: the model's with those that count as one; 0 where they are not."""
+    counts = range(config.num_hidden_layers, config.num_hidden_layers + _COUNT_AS_LAYERS + 1)
+    return next((count for count in counts if count % pp == 0 and config.num_hidden_layers >= pp), 0)

@@ -1,0 +1,60 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A mapping as the command lines that `mapping_of` reads: Megatron-LM's, and torchtitan's as far as it has the words."""
+
+from __future__ import annotations
+
+from shoal.planning.flags import TITAN_FLAGS
+from shoal.planning.mapping import Mapping
+
+__all__ = ["megatron_flags", "torchtitan_flags"]
+
+_SIZES = {
+    "tp": "tensor-model-parallel-size", "cp": "context-parallel-size", "pp": "pipeline-model-parallel-size",
+    "ep": "expert-model-parallel-size",
+}  # fmt: skip
+_STORED = {
+    0: [],
+    1: ["--use-distributed-optimizer"],
+    2: ["--use-distributed-optimizer", "--data-parallel-sharding-strategy", "optim_grads"],
+    3: ["--use-megatron-fsdp", "--data-parallel-sharding-strategy", "optim_grads_params"],
+}
+_SWITCHES = {
+    "sums_beside": "--overlap-grad-reduce",
+    "gathers_beside": "--overlap-param-gather",
+    "exchange_beside": "--overlap-moe-expert-parallel-comm",
+}
+
+
+def megatron_flags(mapping: Mapping) -> list[str]:
+    """Of Megatron-LM: `mapping_of` makes the same of them, but the schedule, which is no flag there."""
+    words = [word for name, flag in _SIZES.items() if (size := getattr(mapping, name)) > 1 for word in (f"--{flag}", str(size))]
+    if mapping.etp != mapping.tp:
+        words += ["--expert-tensor-parallel-size", str(mapping.etp)]
+    if mapping.tp > 1 and mapping.sequence_parallel:
+        words.append("--sequence-parallel")
+    if mapping.stages > 1:
+        words += ["--num-virtual-stages-per-pipeline-rank", str(mapping.stages)]
+    words += ["--micro-batch-size", str(mapping.micro_batch), "--global-batch-size", str(mapping.global_batch)]
+    words += ["--seq-length", str(mapping.sequence)]
+    if mapping.cp > 1:
+        words += ["--cp-comm-type", mapping.cp_comm_type]
+    if mapping.recompute == "full":
+        words += ["--recompute-granularity", "full", "--recompute-method", "uniform", "--recompute-num-layers", "1"]
+    words += _STORED[mapping.zero]
+    words += [flag for name, flag in _SWITCHES.items() if getattr(mapping, name)]
+    return [*words, *(["--fp8-format", "hybrid"] if mapping.type.startswith("f8") else ["--bf16"])]
+
+
+def torchtitan_flags(mapping: Mapping) -> list[str]:
+    """Of torchtitan: sizes, batches and recomputation. It has no words for stages a device, and stores parameters in parts
+    over data parallelism, or nothing."""
+    sizes = {**_SIZES, "etp": "expert-tensor-parallel-size", "micro_batch": "micro-batch-size",
+             "global_batch": "global-batch-size", "sequence": "seq-length"}  # fmt: skip
+    names = {flag: name for name, flag in TITAN_FLAGS.items()}
+    always = ("etp", "micro_batch", "global_batch", "sequence")
+    words = [
+        f"--{names[flag]}={size}" for name, flag in sizes.items() if (size := getattr(mapping, name)) > 1 or name in always
+    ]
+    words.append(f"--activation_checkpoint.mode={'full' if mapping.recompute == 'full' else 'selective'}")
+    return [*words, *(["--parallelism.data_parallel_shard_degree=1"] if mapping.zero == 0 else [])]
