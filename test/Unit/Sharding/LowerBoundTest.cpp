@@ -15,6 +15,7 @@ using namespace shoal::testing;
 namespace {
 
 constexpr BoundEffort kEffort;
+const AssignmentOptions kOptions;
 
 /// As what is known is dearer than any plan, nothing is left out for it.
 LowerBound boundOf(CostTables &tables, double known = 1e12) {
@@ -76,7 +77,7 @@ TEST(LowerBound, of_layers_with_experts_is_near_their_plans) {
          {MoeLayout::single(8), MoeLayout::threeAxes(2, 4, 1)}) {
       MoeProgram moe(layout, annotations);
       Assignment found = assignShardings(moe.problem);
-      CostTables tables(moe.problem, {}, preferredAxisOrder(moe.problem));
+      CostTables tables(moe.problem, kOptions, preferredAxisOrder(moe.problem));
       double cost = found.cost.total();
       EXPECT_THAT(boundOf(tables, cost).cost,
                   ::testing::AllOf(::testing::Le(cost * (1 + 1e-6)),
@@ -107,7 +108,7 @@ TEST(LowerBound, is_none_where_an_op_has_too_many_choices) {
                              {"h", 2}}));
   unsigned h = b.argument({512, 512, 512, 512});
   b.result(b.elementwise({h}, ProgramBuilder::Nonlinear));
-  CostTables tables(b.problem, {}, preferredAxisOrder(b.problem));
+  CostTables tables(b.problem, kOptions, preferredAxisOrder(b.problem));
   EXPECT_FALSE(
       findLowerBound(tables, 1e12, kEffort, [](auto) { return 1e12; }));
 }
