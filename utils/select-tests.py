@@ -54,6 +54,8 @@ WAYS_IN = (
     f"{TESTS}/moe/test_frontend_moe.py",
     f"{TESTS}/planning/test_plan.py",
 )
+# Names of the package that are no functions of arrays, and so not meant where it is handed on.
+FORECASTS = "python/shoal/planning/"
 # Folders and files of test/python about a part of C++, beside compiler/.
 ABOUT = {
     "LinearAlgebra": ("jax/test_jax_lapack.py",),
@@ -285,7 +287,8 @@ class Reader:
         if attribute is not None:
             self.add_export(attribute.attr) if not attribute.attr.startswith("__") else None
         else:
-            self.found |= set(exports("shoal").values()) - set(subpackages().values())
+            named = set(exports("shoal").values()) - set(subpackages().values())
+            self.found |= {path for path in named if not path.startswith(FORECASTS)}
 
     def add_attribute(self, node: ast.Attribute) -> None:
         """`xp.moe`, where xp may be the package: is no module that is imported under this name."""

@@ -89,7 +89,7 @@ func.func @gathered(%x: tensor<32x64xf32> {shoal.sharding = #shoal.sharding<@mes
   return %4 : tensor<32x64xf32>
 }
 
-// INTEGERS: 16,384 bytes, 64x64xi32, of shoal.cumulative at
+// INTEGERS: 16,384 bytes, 64x64xi32, of shoal.sort at
 // INTEGERS-NEXT: split over "b", along which 4 devices hold the same (saves 12,288 bytes)
 // INTEGERS: bytes, {{[0-9]+}}xi8, of shoal.sort at
 // INTEGERS-NEXT: nothing: what the op needs while it runs
