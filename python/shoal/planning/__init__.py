@@ -14,7 +14,7 @@ In layers, each of which imports those above it:
     memory      bytes of a device by part
     course      seconds of a step from those of layers
     forecasts   simulated programs that mappings share
-    plan        the forecast of a job
+    job         the forecast of a job
     fitting     what to change where it does not fit
     spelling    mappings as others' command lines
     space       the mappings among which one is chosen
@@ -26,9 +26,9 @@ In layers, each of which imports those above it:
 from shoal.planning.choice import Choice, NothingFitsError, Stand, plan
 from shoal.planning.flags import mapping_of
 from shoal.planning.fitting import smallest_change
+from shoal.planning.job import Line, Plan, forecast_of
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Memory
-from shoal.planning.plan import Line, Plan, forecast_of
 from shoal.planning.search import Progress
 from shoal.planning.spelling import megatron_flags, torchtitan_flags
 

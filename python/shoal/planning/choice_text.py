@@ -9,8 +9,8 @@ import textwrap
 from typing import Any
 
 from shoal.planning.choice import NEAR, Choice, Stand
+from shoal.planning.job import Plan
 from shoal.planning.mapping import Mapping
-from shoal.planning.plan import Plan
 from shoal.planning.spelling import megatron_flags, torchtitan_flags
 from shoal.planning.text import as_json
 from shoal.simulation.forecast import bytes_text, seconds_text

@@ -23,8 +23,8 @@ from shoal.planning.choice import NothingFitsError, plan
 from shoal.planning.choice_text import choice_as_json, choice_as_text
 from shoal.planning.fitting import smallest_change
 from shoal.planning.flags import fields_of, is_torchtitan, mapping_of
+from shoal.planning.job import forecast_of
 from shoal.planning.mapping import SCHEDULES
-from shoal.planning.plan import forecast_of
 from shoal.planning.search import Progress
 from shoal.planning.text import as_json, as_text
 from shoal.simulation.forecast import seconds_text

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from shoal.errors import ShoalError
+from shoal.planning.job import Plan, forecast_of
 from shoal.planning.mapping import Mapping
-from shoal.planning.plan import Plan, forecast_of
 
 __all__ = ["Change", "changes", "smallest_change"]
 

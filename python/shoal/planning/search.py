@@ -17,9 +17,9 @@ from shoal.models.config import ModelConfig
 from shoal.planning.bounds import around_bound, layer_bound, saved_bound, update_bound
 from shoal.planning.course import Around, Spent, spent, spent_around, step_of
 from shoal.planning.forecasts import Programs, boundary_bytes, key_of
+from shoal.planning.job import Plan, plan_of
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Memory, memory_of
-from shoal.planning.plan import Plan, plan_of
 
 __all__ = ["Found", "Progress", "search"]
 

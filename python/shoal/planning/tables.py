@@ -20,9 +20,9 @@ from shoal.models.config import ModelConfig
 from shoal.models.families import made_of, read_config
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
+from shoal.planning.job import Plan, forecast_of
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import around_bytes
-from shoal.planning.plan import Plan, forecast_of
 from shoal.planning.programs import Setting
 from shoal.simulation.machines import Machine
 

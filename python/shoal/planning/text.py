@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.planning.plan import Plan
+from shoal.planning.job import Plan
 from shoal.simulation.forecast import bytes_text, seconds_text
 
 __all__ = ["as_json", "as_text"]

@@ -16,7 +16,7 @@ from shoal.planning import Mapping, NothingFitsError, forecast_of, mapping_of, m
 from shoal.planning.choice_text import choice_as_text, difference
 from shoal.planning.command import Told, main
 from shoal.planning.forecasts import key_of
-from shoal.planning.plan import plan_of, programs_of
+from shoal.planning.job import plan_of, programs_of
 from shoal.planning.search import Bounds, Progress, search
 from shoal.planning.space import Job, mappings
 
