@@ -211,6 +211,26 @@ TEST(SharedCalls, lines_that_are_sorted_selected_and_transformed) {
     });
 }
 
+/// So many that threads meet, were they to go through the same memory.
+TEST(SharedCalls, transforms_of_lines_of_one_element_are_the_elements) {
+  std::vector<float> in = makeFloats(80000 * 7);
+  expectSame([&] {
+    FftCall call;
+    call.type = ElementType::F32;
+    call.shape = {80000, 1, 7};
+    call.axis = 1;
+    call.length = 1;
+    call.numInputs = call.numOutputs = 2;
+    std::vector<int64_t> desc = encode(call);
+    std::vector<float> out(2 * in.size());
+    TestScratch scratch(scratchBytes(call));
+    shoal_rt_fft(desc.data(), in.data(), in.data(), out.data(),
+                 out.data() + in.size(), scratch.data());
+    EXPECT_TRUE(std::equal(in.begin(), in.end(), out.begin()));
+    return out;
+  });
+}
+
 TEST(SharedCalls, running_sums) {
   std::vector<float> in = makeFloats(6 * 50 * 130);
   for (std::vector<int64_t> shape :

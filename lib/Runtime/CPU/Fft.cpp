@@ -38,7 +38,10 @@ public:
   }
 
   void run(Line line, Line work) const {
-    if (power == length)
+    // The library takes 1 for a factor that it has no code of its own for.
+    if (length == 1)
+      work[0] = line[0];
+    else if (power == length)
       transform.transform(line.data(), work.data());
     else
       convolve(line, work);
