@@ -308,7 +308,6 @@ std::optional<double> Search::searchByBound(Plan &plan,
       findLowerBound(tables, plan.totalCost(), effort, tryPlan);
   if (!bound)
     return std::nullopt;
-  tryPlan(bound->choices);
   return bound->cost;
 }
 

@@ -29,14 +29,18 @@ public:
 private:
   /// Some of what may be chosen, and a bound of its plans.
   struct Node {
-    AllChoices choices;
-    std::shared_ptr<Relaxation> relaxation;
+    std::unique_ptr<Relaxation> relaxation;
     double bound = 0;
+
+    const AllChoices &choices() const { return relaxation->getChoices(); }
   };
 
   bool isSettled(double bound) const {
     return bound >= known * (1 - kRounding);
   }
+  /// The relaxation of fewer choices, at the same prices.
+  std::unique_ptr<Relaxation> restrict(const Relaxation &relaxation,
+                                       AllChoices choices);
   void tighten(Node &node, unsigned maxSweeps);
   std::optional<unsigned> findUnsettled(const Node &node) const;
   std::pair<Node, Node> split(const Node &node, unsigned op);
@@ -58,6 +62,14 @@ static size_t numberOf(const AllChoices &choices) {
   return number;
 }
 
+std::unique_ptr<Relaxation> BoundSearch::restrict(const Relaxation &relaxation,
+                                                  AllChoices choices) {
+  auto smaller =
+      std::make_unique<Relaxation>(tables, std::move(choices), versionCosts);
+  smaller->takePrices(relaxation);
+  return smaller;
+}
+
 /// Sweeps until the bound is what is known, or gains nothing; leaves out what
 /// no plan as cheap as the known one chooses.
 void BoundSearch::tighten(Node &node, unsigned maxSweeps) {
@@ -76,13 +88,10 @@ void BoundSearch::tighten(Node &node, unsigned maxSweeps) {
     AllChoices left = node.relaxation->choicesWithin(known * (1 + kRounding));
     LDBG() << "  " << sweep << " sweeps: no plan costs less than "
            << llvm::format("%.0f", node.bound) << ", of "
-           << numberOf(node.choices) << " choices " << numberOf(left)
+           << numberOf(node.choices()) << " choices " << numberOf(left)
            << " may be as cheap as the best";
-    if (numberOf(left) < numberOf(node.choices)) {
-      auto smaller = std::make_shared<Relaxation>(tables, left, versionCosts);
-      smaller->takePrices(*node.relaxation);
-      node.relaxation = std::move(smaller);
-      node.choices = std::move(left);
+    if (numberOf(left) < numberOf(node.choices())) {
+      node.relaxation = restrict(*node.relaxation, std::move(left));
     } else if (node.bound < asked + kLeastGain * known) {
       return;
     }
@@ -94,7 +103,7 @@ void BoundSearch::tighten(Node &node, unsigned maxSweeps) {
 std::optional<unsigned> BoundSearch::findUnsettled(const Node &node) const {
   std::optional<unsigned> found;
   size_t most = 1;
-  for (auto [op, own] : llvm::enumerate(node.choices))
+  for (auto [op, own] : llvm::enumerate(node.choices()))
     if (own->options.size() > most) {
       most = own->options.size();
       found = op;
@@ -105,17 +114,14 @@ std::optional<unsigned> BoundSearch::findUnsettled(const Node &node) const {
 /// The plans with what the op would choose, and those without.
 std::pair<BoundSearch::Node, BoundSearch::Node>
 BoundSearch::split(const Node &node, unsigned op) {
-  const OpChoices &choices = *node.choices[op];
+  const OpChoices &choices = *node.choices()[op];
   ChoiceIndex chosen = node.relaxation->decode()[op];
   auto take = [&](bool isTaken) {
-    Node part{node.choices, nullptr, node.bound};
-    part.choices[op] = keepChoices(tables, op, choices, [&](size_t option) {
+    AllChoices left = node.choices();
+    left[op] = keepChoices(tables, op, choices, [&](size_t option) {
       return (choices.options[option].choice == chosen) == isTaken;
     });
-    part.relaxation =
-        std::make_shared<Relaxation>(tables, part.choices, versionCosts);
-    part.relaxation->takePrices(*node.relaxation);
-    return part;
+    return Node{restrict(*node.relaxation, std::move(left)), node.bound};
   };
   return {take(true), take(false)};
 }
@@ -132,7 +138,7 @@ double BoundSearch::branch(Node root) {
         open, [](const Node &a, const Node &b) { return a.bound < b.bound; });
     if (open.empty() || least->bound >= known * (1 - kLeastGap))
       break;
-    numChoices += numberOf(least->choices);
+    numChoices += numberOf(least->choices());
     if (numChoices > effort.maxSplitChoices)
       break;
     Node node = std::move(*least);
@@ -162,8 +168,8 @@ std::optional<LowerBound> BoundSearch::run() {
       allChoicesWithin(tables, known * (1 + kRounding));
   if (!choices)
     return std::nullopt;
-  Node root{*choices,
-            std::make_shared<Relaxation>(tables, *choices, versionCosts), 0};
+  Node root{
+      std::make_unique<Relaxation>(tables, std::move(*choices), versionCosts)};
   tighten(root, effort.maxSweeps);
   LowerBound found{root.bound, root.relaxation->decode()};
   if (!isSettled(found.cost)) {

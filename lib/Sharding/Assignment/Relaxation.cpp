@@ -220,7 +220,7 @@ double Relaxation::sweep() {
     visit(value, /*forward=*/true);
   for (unsigned value = values.size(); value-- > 0;)
     visit(value, /*forward=*/false);
-  return bound();
+  return boundOf(allMarginals());
 }
 
 static double leastOf(llvm::ArrayRef<double> costs) {
@@ -234,13 +234,21 @@ Costs Relaxation::costsOf(unsigned op) const {
   return costs;
 }
 
-double Relaxation::bound() const {
+Relaxation::Marginals Relaxation::allMarginals() const {
+  Marginals all(values.size());
+  for (auto [own, value] : llvm::zip_equal(all, values))
+    if (value.costs)
+      own = marginalsOf(value);
+  return all;
+}
+
+double Relaxation::boundOf(const Marginals &known) const {
   double sum = 0;
   for (unsigned op = 0; op < choices.size(); ++op)
     sum += leastOf(costsOf(op));
-  for (const ValueFactor &value : values)
-    if (value.costs)
-      sum += leastOf(marginalsOf(value)[0]);
+  for (const auto &ofValue : known)
+    if (!ofValue.empty())
+      sum += leastOf(ofValue[0]);
   return sum;
 }
 
@@ -268,11 +276,8 @@ Costs Relaxation::excessOf(unsigned op,
 }
 
 AllChoices Relaxation::choicesWithin(double known) const {
-  std::vector<std::vector<Costs>> marginals(values.size());
-  for (auto [own, value] : llvm::zip_equal(marginals, values))
-    if (value.costs)
-      own = marginalsOf(value);
-  double most = known - bound();
+  Marginals marginals = allMarginals();
+  double most = known - boundOf(marginals);
   std::map<std::pair<const OpChoices *, std::vector<bool>>,
            std::shared_ptr<const OpChoices>>
       kept;

@@ -83,6 +83,7 @@ class Relaxation {
 public:
   /// `known` outlives it.
   Relaxation(CostTables &tables, AllChoices choices, KnownVersionCosts &known);
+  const AllChoices &getChoices() const { return choices; }
   /// The bound behind a sweep forward and one backward.
   double sweep();
   /// The choices with which a plan may cost no more than `known`.
@@ -100,7 +101,10 @@ private:
   double costOf(unsigned op, const OpOption &option) const;
   Costs costsOf(unsigned op) const;
   Costs excessOf(unsigned op, llvm::ArrayRef<std::vector<Costs>> known) const;
-  double bound() const;
+  /// By value and edge; nothing of a value without edges.
+  using Marginals = std::vector<std::vector<Costs>>;
+  Marginals allMarginals() const;
+  double boundOf(const Marginals &known) const;
   Costs opMarginal(const Edge &edge) const;
   std::vector<Costs> onTopOf(const ValueFactor &value) const;
   std::vector<Costs> marginalsOf(const ValueFactor &value) const {
