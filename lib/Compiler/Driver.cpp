@@ -163,7 +163,7 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
       !(options.outputPath.empty() && options.files.sharedPath.empty());
   if (options.target == Target::CUDA) {
     FailureOr<CUDAProgram> program =
-        lowerForCUDA(module, seconds, onPrepared, onPlanned);
+        lowerForCUDA(module, seconds, onPrepared, onPlanned, makesFile);
     if (failed(program) ||
         (makesFile &&
          failed(emitForCUDA(module, *program, options.outputPath, options.files,

@@ -109,7 +109,8 @@ static FailureOr<int64_t> countBytes(ModuleOp module, Target target) {
   });
   StageSeconds seconds;
   if (target == Target::CUDA) {
-    FailureOr<CUDAProgram> program = lowerForCUDA(*copy, seconds, {});
+    FailureOr<CUDAProgram> program =
+        lowerForCUDA(*copy, seconds, {}, {}, /*toLLVM=*/false);
     return failed(program) ? FailureOr<int64_t>()
                            : program->program.peakBytes();
   }

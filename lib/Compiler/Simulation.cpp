@@ -4,6 +4,7 @@
 #include "Simulation.h"
 #include "Outputs.h"
 #include "mlir/IR/Diagnostics.h"
+#include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Machine/ClusterFile.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -46,6 +47,24 @@ void Simulation::take(func::FuncOp main) {
     step = extractStep(main, prepared, options.target == Target::CUDA);
 }
 
+/// What is live through each step of the plan.
+static std::vector<HeldAt> listHeld(const MemoryPlan &plan) {
+  size_t count = plan.steps.size();
+  std::vector<int64_t> changes(count + 1, 0);
+  for (const MemoryPlan::Buffer &buffer : plan.buffers)
+    if (buffer.first + 1 < buffer.last) {
+      changes[buffer.first + 1] += buffer.bytes;
+      changes[buffer.last] -= buffer.bytes;
+    }
+  std::vector<HeldAt> held;
+  int64_t bytes = 0;
+  for (size_t step = 0; step < count; ++step) {
+    bytes += changes[step];
+    held.push_back({namePath(plan.steps[step]), bytes});
+  }
+  return held;
+}
+
 support::Status Simulation::forecastStep(const LoweredProgram &program) {
   support::Result<Cluster> read = readCluster(options.machinePath);
   if (!read)
@@ -65,7 +84,8 @@ support::Status Simulation::forecastStep(const LoweredProgram &program) {
   forecast.emplace(Forecast{std::move(*simulated), cluster, devices,
                             program.peakBytes(),
                             program.description.globalEinsumFlops, given, time,
-                            /*hasOneStream=*/options.target == Target::CPU});
+                            /*hasOneStream=*/options.target == Target::CPU,
+                            listHeld(program.memory)});
   return std::nullopt;
 }
 

@@ -28,6 +28,15 @@ static llvm::json::Array listUnknownLoops(const SimulatedStep &step) {
   return places;
 }
 
+/// Pairs of a layer and bytes.
+static llvm::json::Array listHeld(const Forecast &forecast) {
+  llvm::json::Array list;
+  for (const HeldAt &each : forecast.held)
+    list.push_back(
+        llvm::json::Array{llvm::json::fixUTF8(each.layer), each.bytes});
+  return list;
+}
+
 static void addWork(const KernelWork &work, llvm::json::Object &task) {
   task["operations"] = work.operations;
   task["indexed_rows"] = work.indexedRows;
@@ -86,6 +95,7 @@ llvm::json::Object shoal::toJson(const Forecast &forecast) {
       {"product_flops", step.productFlops},
       {"mfu", utilisation(forecast)},
       {"peak_bytes", forecast.peakBytes},
+      {"held", listHeld(forecast)},
       {"seconds_by_kind", ::toJson(sumByKind(forecast))},
       {"seconds_by_bound", ::toJson(sumByBound(forecast))},
       {"seconds_by_axes", ::toJson(sumByAxes(forecast))},

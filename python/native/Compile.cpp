@@ -16,8 +16,10 @@ namespace {
 /// A context of its own for each call: calls do not see each other.
 class Compilation {
 public:
-  explicit Compilation(const OnStage &onStage = {})
-      : context(makeRegistry()), collector(&context) {
+  explicit Compilation(const OnStage &onStage = {},
+                       MLIRContext::Threading threading =
+                           MLIRContext::Threading::ENABLED)
+      : context(makeRegistry(), threading), collector(&context) {
     // The location says it; the op in generic form is for pass authors.
     context.printOpOnDiagnostic(false);
     if (onStage)
@@ -133,7 +135,8 @@ Outcome compileText(const std::string &text, const std::string &source,
 
 Outcome simulateText(const std::string &text, const std::string &source,
                      DriverOptions options, const OnStage &onStage) {
-  Compilation compilation(onStage);
+  // A program of one function; who simulates several has a thread for each.
+  Compilation compilation(onStage, MLIRContext::Threading::DISABLED);
   Outcome outcome;
   options.emit = Emit::Executable;
   options.forecast = &outcome.forecast;

@@ -81,6 +81,14 @@ support::Result<SimulatedStep> simulate(const Step &step, int64_t devices,
                                         const Cluster &cluster,
                                         const SimulationOptions &options = {});
 
+/// A place of a step at which the life of a buffer begins or ends.
+struct HeldAt {
+  /// `layers.0/moe`, of the op there.
+  std::string layer;
+  /// Of buffers that are live before it and behind it.
+  int64_t bytes = 0;
+};
+
 /// What else a forecast tells: bytes that a device holds.
 struct Forecast {
   SimulatedStep step;
@@ -95,6 +103,8 @@ struct Forecast {
   /// The program's collectives run one behind the other, whatever the cluster
   /// can do.
   bool hasOneStream = false;
+  /// Of the arena and the results' memory, in program order.
+  std::vector<HeldAt> held = {};
 };
 
 /// A page of text of at most 100 columns: totals, what bounds them, exposed

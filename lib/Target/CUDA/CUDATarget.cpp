@@ -103,7 +103,7 @@ static LogicalResult checkHostCalls(const ProgramDescription &program) {
 FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
                                            StageSeconds &seconds,
                                            OnPrepared onPrepared,
-                                           OnPlanned onPlanned) {
+                                           OnPlanned onPlanned, bool toLLVM) {
   return timed(seconds, "lower", [&]() -> FailureOr<CUDAProgram> {
     FailureOr<ProgramDescription> description = prepareProgram(module);
     if (failed(description) || failed(checkHostCalls(*description)))
@@ -121,6 +121,8 @@ FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
     takeMemory(main, program);
     takeProducts(main, program.description);
     takeDonors(main, program.description);
+    if (!toLLVM)
+      return result;
     int64_t constantBytes = takeBytes(main, kConstantBytesAttr);
     result.constants =
         takeConstants(module, program.arenaBytes - constantBytes);

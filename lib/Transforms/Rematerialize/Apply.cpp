@@ -14,6 +14,13 @@ using namespace shoal::remat;
 
 namespace {
 
+/// What repeats read that is saved, and the views through which they do, each
+/// behind those that it reads.
+struct Read {
+  llvm::SetVector<mlir::Value> saved;
+  llvm::SetVector<Operation *> views;
+};
+
 class Applier {
 public:
   explicit Applier(ExtractedStep &step)
@@ -23,9 +30,11 @@ public:
   }
 
   void run(const Schedule &schedule);
+  void convertAgain();
 
 private:
   void repeat(ArrayRef<Step> steps, Operation *before);
+  Read findRead(ArrayRef<Step> steps);
   IRMapping keepApart(ArrayRef<Step> steps);
   void redirect(Operation *original, Operation *clone);
 
@@ -44,24 +53,44 @@ static bool isConstant(mlir::Value value) {
   return maker && maker->getNumOperands() == 0;
 }
 
+/// A view is made again, too: what it is a view of is held, and may be smaller.
+Read Applier::findRead(ArrayRef<Step> steps) {
+  llvm::DenseSet<mlir::Value> made;
+  for (const Step &each : steps)
+    made.insert_range(step.ops[each.op]->getResults());
+  Read read;
+  auto visit = [&](auto &&self, mlir::Value value) -> void {
+    if (made.contains(value) || repeated.contains(value) || isConstant(value))
+      return;
+    Operation *maker = value.getDefiningOp();
+    if (!maker || !step.graph.ops[numbers.at(maker)].isView) {
+      read.saved.insert(value);
+      return;
+    }
+    for (mlir::Value operand : maker->getOperands())
+      self(self, operand);
+    read.views.insert(maker);
+  };
+  for (const Step &each : steps)
+    for (mlir::Value operand : step.ops[each.op]->getOperands())
+      visit(visit, operand);
+  return read;
+}
+
 /// The values that the repeats read and that are none themselves, behind a
 /// barrier.
 IRMapping Applier::keepApart(ArrayRef<Step> steps) {
-  llvm::SetVector<mlir::Value> saved;
-  for (const Step &each : steps)
-    for (mlir::Value operand : step.ops[each.op]->getOperands())
-      if (!repeated.contains(operand) && !isConstant(operand))
-        saved.insert(operand);
-  for (const Step &each : steps)
-    for (mlir::Value result : step.ops[each.op]->getResults())
-      saved.remove(result);
+  Read read = findRead(steps);
   IRMapping mapping = repeated;
-  if (saved.empty())
+  if (read.saved.empty())
     return mapping;
   auto barrier = OptimizationBarrierOp::create(
       builder, step.ops[steps.front().op]->getLoc(),
-      ValueRange(saved.getArrayRef()).getTypes(), saved.getArrayRef());
-  mapping.map(saved.getArrayRef(), barrier.getResults());
+      ValueRange(read.saved.getArrayRef()).getTypes(),
+      read.saved.getArrayRef());
+  mapping.map(read.saved.getArrayRef(), barrier.getResults());
+  for (Operation *view : read.views)
+    builder.clone(*view, mapping);
   return mapping;
 }
 
@@ -99,9 +128,49 @@ void Applier::run(const Schedule &schedule) {
   }
 }
 
+/// Whether the view has the elements of its operand in a wider type.
+static bool widens(const GraphOp &view, Operation *op) {
+  if (!view.isView || op->getNumOperands() != 1 || op->getNumResults() != 1)
+    return false;
+  auto from = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  auto to = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return from && to && from.getShape() == to.getShape() &&
+         from.getElementTypeBitWidth() < to.getElementTypeBitWidth();
+}
+
+/// Backward ops convert what is saved for themselves: a loop of the forward
+/// pass that converts it, too, would else store the wide value for them.
+void Applier::convertAgain() {
+  for (auto [number, op] : llvm::enumerate(step.ops)) {
+    if (step.graph.ops[number].isBackward ||
+        !widens(step.graph.ops[number], op) ||
+        isConstant(op->getOperand(0)))
+      continue;
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers()) {
+      user = op->getBlock()->findAncestorOpInBlock(*user);
+      auto reader = numbers.find(user);
+      if (reader != numbers.end() &&
+          step.graph.ops[reader->second].isBackward &&
+          (!first || user->isBeforeInBlock(first)))
+        first = user;
+    }
+    if (!first)
+      continue;
+    builder.setInsertionPoint(first);
+    auto barrier = OptimizationBarrierOp::create(
+        builder, op->getLoc(), op->getOperandTypes(), op->getOperands());
+    IRMapping mapping;
+    mapping.map(op->getOperands(), barrier.getResults());
+    redirect(op, builder.clone(*op, mapping));
+  }
+}
+
 void shoal::remat::applySchedule(ExtractedStep &step,
                                  const Schedule &schedule) {
-  Applier(step).run(schedule);
+  Applier applier(step);
+  applier.run(schedule);
+  applier.convertAgain();
   for (Operation *op : llvm::reverse(step.ops))
     if (isOpTriviallyDead(op))
       op->erase();

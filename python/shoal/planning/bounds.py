@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from shoal.models.config import ModelConfig
@@ -27,25 +28,40 @@ __all__ = ["around_bound", "layer_bound", "saved_bound", "update_bound"]
 
 Axes = list[tuple[int, int]]
 
-# How often kernels between products pass X at least, forward and back: norms, and sums of what a layer adds.
-_PASSES_X = 20
-# And where rows are exchanged: what the router reads, and what takes, weighs and sums rows.
-_PASSES_X_EXCHANGED = 38
-# Rotations, or what puts keys together, of queries and keys.
-_PASSES_HEADS = 4
-# Activations of H, gated or not: forward what is given and made, back the same with its cotangents.
-_PASSES_H = {True: 12, False: 5}
-# Of R, where rows are exchanged: taken in the order of their experts, brought home, widened, weighed and summed, and all
-# of that back; where they are sorted; and where experts have a capacity.
-_PASSES_R = {"alltoall": 31, "sort": 10, "capacity": 3}
-# Calls that sort, count and find places of rows that are exchanged, however few rows there are.
-_STARTS = 70
-# What of these are forward, and again where a layer is computed again.
-_AGAIN_X, _AGAIN_HEADS, _AGAIN_H, _AGAIN_R = 5, 2, 3, 2
+@dataclass(frozen=True)
+class _Kernels:
+    """How many kernels a layer has between products, forward and back, at least, and how often they pass X and what of X is
+    gathered over tp, queries and keys, R and H.
+
+    X: norms, sums of what a layer adds, the router. R: taken in the order of experts, brought home, widened, weighed and
+    summed, and all of that back. H: forward what activations are given and make, back the same with its cotangents.
+    """
+
+    count: int
+    own: float
+    gathered: float
+    heads: float
+    rows: float
+    hidden: float
+
+
+# As programs are now, by how rows reach experts and whether a layer is computed again.
+_KERNELS = {
+    ("alltoall", False): _Kernels(95, 42, 5, 8, 36, 10),
+    ("alltoall", True): _Kernels(145, 58, 5, 11, 36, 12),
+    ("sort", False): _Kernels(75, 30, 5, 8, 33, 10),
+    ("sort", True): _Kernels(100, 42, 5, 11, 33, 12),
+    ("capacity", False): _Kernels(20, 20, 0, 4, 3, 10),
+    ("capacity", True): _Kernels(25, 25, 0, 6, 5, 13),
+    ("dense", False): _Kernels(55, 36, 5, 8, 0, 10),
+    ("dense", True): _Kernels(80, 50, 5, 10, 0, 12),
+}
+# Of activations that are not gated.
+_PLAIN = 0.4
 # How many of H and R the backward pass finds at least: of H what activations are given and make, of R what experts are
 # given and make, and where rows were exchanged what they are weighed as.
-_SAVED_H = {True: 4, False: 2}
-_SAVED_R = {"alltoall": 4, "sort": 3, "capacity": 1}
+_SAVED_H = {True: 3, False: 2}
+_SAVED_R = {"alltoall": 2, "sort": 2, "capacity": 1}
 # Bytes of an element that AdamW reads or writes: gradient, master, two moments, what is computed with.
 _UPDATED = 18
 
@@ -173,16 +189,13 @@ def _of_experts(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine, aga
 
 def _kernels(kind: Kind, sizes: _Sizes, setting: Setting, machine: Machine) -> float:
     moe, mapping = setting.config.moe, setting.mapping
-    again = mapping.recompute == "full"
-    is_exchanged = kind.has_experts and _dispatcher(setting) == "alltoall"
-    passes = _PASSES_X_EXCHANGED if is_exchanged else _PASSES_X
-    moved = (passes + again * _AGAIN_X) * sizes.x + (_PASSES_HEADS + again * _AGAIN_HEADS) * sizes.heads
+    each = _KERNELS[_dispatcher(setting) if kind.has_experts else "dense", mapping.recompute == "full"]
     hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / mapping.tp
     if kind.has_experts:
-        moved += (_PASSES_R[_dispatcher(setting)] + again * _AGAIN_R) * sizes.r
         hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / mapping.tp
-    moved += (_PASSES_H[moe.gated_linear_unit] + again * _AGAIN_H) * hidden
-    return moved / memory_rate(machine) + is_exchanged * _STARTS * machine.price_kernel(0)
+    moved = (each.own + each.gathered * (mapping.tp - 1)) * sizes.x + each.heads * sizes.heads + each.rows * sizes.r
+    moved += each.hidden * (1.0 if moe.gated_linear_unit else _PLAIN) * hidden
+    return moved / memory_rate(machine) + each.count * machine.price_kernel(0)
 
 
 def _dispatcher(setting: Setting) -> str:
@@ -226,7 +239,8 @@ def _sent(setting: Setting, kind: Kind, shapes: Any, sizes: _Sizes, machine: Mac
     cp = axes_of(setting, "cp")
     total += 2 * sent_bound(machine, cp, _keys(setting, sizes))
     # What is whole over cp is summed there by each micro-batch.
-    total += sent_bound(machine, cp, width * weights_of(shapes["attention"]) / mapping.tp * (mapping.cp - 1) / mapping.cp)
+    shared = sum(weights_of(node) for node in (shapes["attention"], shapes.get("dense", {}), moe.get("shared", {})))
+    total += sent_bound(machine, cp, width * shared / mapping.tp * (mapping.cp - 1) / mapping.cp)
     return total + (_rows_sent(setting, moe, sizes, machine) if moe and _dispatcher(setting) == "alltoall" else 0.0)
 
 
@@ -258,36 +272,43 @@ def _moved(setting: Setting) -> float:
 
 
 def _keys(setting: Setting, sizes: _Sizes) -> float:
-    """Of keys and values that others of cp have, or of what they are made of."""
+    """Of keys and values that others of cp have, or of what these are made of where it is less."""
     mapping, config = setting.mapping, setting.config
     if mapping.cp_comm_type != "allgather":
         return 0.0
     if config.latent is not None:
-        each = (config.latent.kv_rank + config.latent.rope) / mapping.tp
+        latent = config.latent
+        each = config.num_attention_heads * (latent.nope + latent.rope + latent.value) / mapping.tp
     else:
         each = min(2 * config.num_key_value_heads * config.head_dim, config.hidden_size) / mapping.tp
     return sizes.width * sizes.tokens * each * (mapping.cp - 1)
 
 
 def saved_bound(setting: Setting, kind: Kind) -> float:
-    """Bytes that the backward pass of a layer finds saved: what products and attention were given and made."""
-    moe, sizes = setting.config.moe, _Sizes(setting)
-    hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / setting.mapping.tp
-    saved = 2 * sizes.x + _values(setting, sizes)
-    if kind.has_experts:
-        hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / setting.mapping.tp
-        saved += _SAVED_R[_dispatcher(setting)] * sizes.r
-    return saved + _SAVED_H[moe.gated_linear_unit] * hidden
+    """Bytes that the backward pass of a layer finds saved: what it is given, what norms, products and attention were given
+    and made."""
+    moe, mapping, sizes = setting.config.moe, setting.mapping, _Sizes(setting)
+    # What is normed in front of attention is gathered over tp.
+    saved = (3 + mapping.tp) * sizes.x + _values(setting, sizes)
+    if not kind.has_experts:
+        hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / mapping.tp
+        return saved + _SAVED_H[moe.gated_linear_unit] * hidden
+    hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / mapping.tp
+    return saved + _SAVED_R[_dispatcher(setting)] * sizes.r + _SAVED_H[moe.gated_linear_unit] * hidden
 
 
 def _values(setting: Setting, sizes: _Sizes) -> float:
-    """Bytes of queries, keys and values, and of what attention makes of them; of short keys, queries and what is made."""
-    config = setting.config
+    """Bytes of queries and of what attention makes, of a device's own tokens; of keys and values, of all of cp where they
+    are gathered; of short ones that they are made of, before and behind their norms."""
+    config, mapping = setting.config, setting.mapping
+    gathered = mapping.cp if mapping.cp_comm_type == "allgather" else 1
     if config.latent is not None:
-        each = config.num_attention_heads * (config.latent.nope + config.latent.rope + 2 * config.latent.value)
+        heads, latent = config.num_attention_heads, config.latent
+        each = heads * (latent.nope + latent.rope + latent.value) * (1 + gathered) / mapping.tp
+        each += 2 * ((latent.q_rank or 0) + latent.kv_rank)
     else:
-        each = 2 * (config.num_attention_heads + config.num_key_value_heads) * config.head_dim
-    return sizes.width * sizes.tokens * each / setting.mapping.tp
+        each = 2 * (config.num_attention_heads + config.num_key_value_heads * gathered) * config.head_dim / mapping.tp
+    return sizes.width * sizes.tokens * each
 
 
 def around_bound(setting: Setting, machine: Machine) -> Around:

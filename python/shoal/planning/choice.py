@@ -106,7 +106,7 @@ def _chosen(config: ModelConfig, machine: Machine, job: Job, rest: tuple[Any, ..
     space = list(mappings(programs.config, machine, job))
     if not space:
         raise InputError(f"plan: no mapping of {job.devices} devices has a global batch of {job.global_batch}{_said(job)}")
-    made = search(config, programs, space, within, top, told)
+    made = search(config, programs, space, within, top, told=told)
     if not made.plans:
         raise NothingFitsError(_nothing_fits(config, machine, job, made))
     stand = None if against is None else _stand(config, programs, against, made.plans[0])

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from shoal.planning.arithmetic import attention_flops
+from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting
 from shoal.simulation.forecast import Forecast, Row
@@ -41,10 +42,9 @@ def _scaled(rows: Iterable[Row], by: float) -> tuple[Row, ...]:
 
 
 def layer_costs(forecast: Forecast, setting: Setting, kind: Kind, machine: Machine) -> Costs:
-    """Of the first of two layers; what is of both, or of none, counts half. With ZeRO-3 each micro-batch sums."""
-    own = [row for row in forecast.rows if row.layer.startswith("layers.0")]
-    both = _scaled((row for row in _counted(forecast) if not row.layer.startswith("layers.")), 0.5)
-    return Costs(micro=tuple(_priced([*own, *both], setting, kind, machine)))
+    """Of a layer. With ZeRO-3 each micro-batch sums."""
+    rows = [row for row in _counted(forecast) if row.layer != LOSS]
+    return Costs(micro=tuple(_priced(rows, setting, kind, machine)))
 
 
 def _counted(forecast: Forecast) -> list[Row]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -20,6 +20,7 @@ from shoal.frontend.tracing import Program
 from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.planning.costs import Costs, around_costs, layer_costs, optimizer_costs
+from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Held, held_of, weight_bytes
 from shoal.planning.programs import Kind, Setting, around_program, kinds_of, layer_program, optimizer_program
@@ -47,17 +48,24 @@ def boundary_bytes(setting: Setting) -> int:
     return width * mapping.micro_batch * mapping.sequence * setting.config.hidden_size // parts
 
 
-def layer_mapping(mapping: Mapping) -> Mapping:
+def layer_mapping(mapping: Mapping, has_experts: bool = True) -> Mapping:
     """That of the program of its layers."""
-    devices = math.lcm(mapping.tp * mapping.cp, mapping.etp * mapping.ep)
-    return _alone(mapping, mapping.stage_devices if mapping.zero == 3 else devices)
+    if mapping.zero == 3:
+        return _alone(mapping, mapping.stage_devices)
+    if not has_experts:
+        return _without_experts(mapping)
+    return _alone(mapping, math.lcm(mapping.tp * mapping.cp, mapping.etp * mapping.ep))
+
+
+def _without_experts(mapping: Mapping) -> Mapping:
+    return _alone(mapping.replace(ep=1, etp=mapping.tp), mapping.tp * mapping.cp)
 
 
 def _around_mapping(mapping: Mapping) -> Mapping:
     """That of the program around layers, which knows no experts."""
     if mapping.zero == 3:
         return _alone(mapping, mapping.stage_devices)
-    return _alone(mapping.replace(ep=1, etp=mapping.tp), mapping.tp * mapping.cp)
+    return _without_experts(mapping.replace(recompute="none"))
 
 
 def _optimizer_mapping(mapping: Mapping) -> Mapping:
@@ -70,14 +78,13 @@ _ROWS = attrgetter("ep", "etp", "micro_batch", "recompute")
 
 
 def key_of(part: str, mapping: Mapping) -> Hashable:
-    """What a part's program depends on: mappings with equal ones share it. part: "layer", "around" or "optimizer"."""
+    """What a part's program depends on: mappings with equal ones share it. part: "layer", of experts, "dense", "around" or
+    "optimizer"."""
     if part == "optimizer" or mapping.zero == 3:
         every = (mapping.stage_devices, mapping.ep, mapping.etp)
         return _PROGRAM(mapping), every, () if part == "optimizer" else _ROWS(mapping)
-    return _PROGRAM(mapping), _ROWS(mapping) if part == "layer" else mapping.micro_batch
-
-
-_MAPPINGS = {"layer": layer_mapping, "around": _around_mapping, "optimizer": _optimizer_mapping}
+    rows = {"layer": _ROWS(mapping), "dense": (mapping.micro_batch, mapping.recompute), "around": mapping.micro_batch}
+    return _PROGRAM(mapping), rows[part]
 
 
 def _alone(mapping: Mapping, devices: int, **fields: Any) -> Mapping:
@@ -114,6 +121,16 @@ def in_threads(items: Sequence[Any], call: Callable[[Any], Any], count: int = 2)
     return made
 
 
+@dataclass(frozen=True)
+class _Job:
+    """A program to simulate: what it is known by, its mapping, and what is kept of its forecast."""
+
+    key: Hashable
+    mapping: Mapping
+    program: Callable[[], Program]
+    read: Callable[[Forecast], Any] = lambda forecast: forecast
+
+
 class Programs:
     """Of a model on a machine. options: as of `forecast_of`."""
 
@@ -124,9 +141,7 @@ class Programs:
         # A table that is gathered whole, and work that is repeated, are what is to be forecast.
         found = {"quick_search": True, "max_replicated_bytes": -1, "warn_repeated_work": 0.0}
         self._options = {"target": "cuda", "cache": False, **found, **options}
-        # Neither a plan by bytes nor one by seconds is always the faster one; of one layer as of two.
-        by_both = ("", machine.path)
-        self._objectives = (self._options.pop("machine"),) if "machine" in self._options else by_both
+        self._machine: str | None = self._options.pop("machine", None)
         self._made: dict[Hashable, Any] = {}
         # How many programs were.
         self.simulated = 0
@@ -140,20 +155,25 @@ class Programs:
 
     def make(self, mapping: Mapping, *parts: str) -> None:
         """Simulates what is not yet: of "layer", "around" and "optimizer" those that are named."""
-        missing = [part for part in parts if not self.has(part, mapping)]
-        rest = [part for part in missing if part != "layer"]
-        jobs = [(self._traced(part, _MAPPINGS[part](mapping)), "") for part in rest]
-        if "layer" in missing:
-            layers, made = self._make_layers(layer_mapping(mapping), jobs)
-            self._made["layer", key_of("layer", mapping)] = layers
-        else:
-            made = in_threads(jobs, self._simulate)
-        for part, forecast in zip(rest, made):
-            self._made[part, key_of(part, mapping)] = forecast
+        self.make_all([(mapping, part) for part in parts])
+
+    def make_all(self, wanted: Iterable[tuple[Mapping, str]]) -> None:
+        """The same of parts of several mappings at once."""
+        jobs: dict[Hashable, _Job] = {}
+        for mapping, part in wanted:
+            for job in self._jobs(mapping, part):
+                if job.key not in self._made:
+                    jobs.setdefault(job.key, job)
+        runs = [(job, objective) for job in jobs.values() for objective in self._objectives(job.mapping)]
+        made = in_threads(runs, self._simulate)
+        self.simulated += len(runs)
+        for job in jobs.values():
+            forecasts = [forecast for (of, _), forecast in zip(runs, made) if of is job]
+            self._made[job.key] = job.read(min(forecasts, key=lambda forecast: forecast.seconds))
 
     def layers(self, mapping: Mapping) -> list[Layer]:
         """Of each kind; they were made."""
-        return self._made["layer", key_of("layer", mapping)]
+        return [self._made[self._key(kind, mapping)] for kind in self.kinds]
 
     def around(self, mapping: Mapping) -> Costs:
         """Of the embedding and the head, without the optimiser."""
@@ -173,39 +193,48 @@ class Programs:
 
     def has(self, part: str, mapping: Mapping) -> bool:
         """Whether it was made."""
+        if part == "layer":
+            return all(self._key(kind, mapping) in self._made for kind in self.kinds)
         return (part, key_of(part, mapping)) in self._made
 
-    def _traced(self, part: str, mapping: Mapping) -> Program:
-        setting = self.setting(mapping)
-        return around_program(setting) if part == "around" else optimizer_program(setting, self.kinds)
+    def _key(self, kind: Kind, mapping: Mapping) -> Hashable:
+        return kind.first, key_of("layer" if kind.has_experts else "dense", mapping)
 
-    def _simulate(self, job: tuple[Program, str]) -> Forecast:
-        """objective: of the shardings, the machine's file for seconds, nothing for bytes."""
-        program, objective = job
-        self.simulated += 1
+    def _jobs(self, mapping: Mapping, part: str) -> list[_Job]:
+        if part == "layer":
+            return [self._of_layer(kind, mapping) for kind in self.kinds]
+        if part == "around":
+            alone = _around_mapping(mapping)
+            return [_Job((part, key_of(part, mapping)), alone, lambda: around_program(self.setting(alone)))]
+        whole = _optimizer_mapping(mapping)
+        return [_Job((part, key_of(part, mapping)), whole, lambda: optimizer_program(self.setting(whole), self.kinds))]
+
+    def _of_layer(self, kind: Kind, mapping: Mapping) -> _Job:
+        setting = self.setting(layer_mapping(mapping, kind.has_experts))
+
+        def read(forecast: Forecast) -> Layer:
+            return _layer(setting, kind, forecast, self.machine)
+
+        return _Job(self._key(kind, mapping), setting.mapping, lambda: layer_program(setting, kind), read)
+
+    def _objectives(self, mapping: Mapping) -> tuple[str, ...]:
+        """Of shardings, a machine's file for seconds, nothing for bytes. Where devices gather parameters, or the tokens that
+        meet them, neither are always the faster ones."""
+        if self._machine is not None:
+            return (self._machine,)
+        return ("", self.machine.path) if mapping.zero == 3 else ("",)
+
+    def _simulate(self, run: tuple[_Job, str]) -> Forecast:
+        job, objective = run
+        program = job.program()
         return simulate_text(program.text, self.machine, source=f"<{program.name}>", machine=objective, **self._options)
 
-    def _make_layers(
-        self, mapping: Mapping, rest: Sequence[tuple[Program, str]]
-    ) -> tuple[list[Layer], list[Forecast]]:
-        """One layer of each kind says which shardings are faster, two what is saved; those of `rest` beside these."""
-        setting = self.setting(mapping)
-        ones = [layer_program(setting, kind, 1) for kind in self.kinds]
-        singles = in_threads([(one, objective) for one in ones for objective in self._objectives], self._simulate)
-        count = len(self._objectives)
-        tried = [singles[at : at + count] for at in range(0, len(singles), count)]
-        best = [min(range(count), key=lambda at: forecasts[at].seconds) for forecasts in tried]
-        pairs = [
-            (layer_program(setting, kind, 2), self._objectives[at]) for kind, at in zip(self.kinds, best)
-        ]
-        made = in_threads([*pairs, *rest], self._simulate)
-        chosen = zip(self.kinds, (forecasts[at] for forecasts, at in zip(tried, best)), made)
-        layers = [_layer(setting, kind, single, pair, self.machine) for kind, single, pair in chosen]
-        return layers, made[len(pairs) :]
 
-
-def _layer(setting: Setting, kind: Kind, single: Forecast, pair: Forecast, machine: Machine) -> Layer:
-    weights = weight_bytes(setting, kind)
-    again = setting.mapping.recompute == "full"
-    saved = boundary_bytes(setting) if again else max(pair.memory - single.memory - weights, 0)
-    return Layer(layer_costs(pair, setting, kind, machine), saved, max(single.memory - weights - saved, 0))
+def _layer(setting: Setting, kind: Kind, made: Forecast, machine: Machine) -> Layer:
+    """What is live through its loss is saved, and so is what it is given: that alone where it is computed again, attention's
+    calls, too."""
+    (held,) = (bytes for layer, bytes in made.held if layer == LOSS)
+    if setting.mapping.recompute == "full":
+        held = 0
+    weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting)
+    return Layer(layer_costs(made, setting, kind, machine), saved, max(made.memory - weights - saved, 0))

@@ -1,9 +1,10 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention as one kernel, which holds no scores: what those who train large models call.
+"""Calls without bodies, which stand for what is not in a layer's program.
 
-Shoal's own attention is products and a softmax. A plan may ask for a kernel in their place: a call without a body, whose
-bytes the simulation sees and whose operations `shoal.planning.attention_flops` knows.
+Attention is one kernel, which holds no scores: what those who train large models call. Shoal's own is products and a
+softmax; a plan may ask for a kernel in their place, whose bytes the simulation sees and whose operations
+`shoal.planning.attention_flops` knows. A loss stands for all layers behind one, between its forward and its backward pass.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from collections.abc import Callable, Iterator
 
 from shoal.frontend.custom_call import custom_call
 from shoal.frontend.custom_derivatives import custom_vjp
+from shoal.frontend.naming import named_scope
 from shoal.frontend.tracing import TensorSpec
 from shoal.frontend.value import Value
 from shoal.models import scores
 from shoal.models.scores import Rule
 
-__all__ = ["FORWARD", "BACKWARD", "as_one_kernel"]
+__all__ = ["FORWARD", "BACKWARD", "LOSS", "as_one_kernel", "loss_of"]
 
-FORWARD, BACKWARD = "attention_forward", "attention_backward"
+FORWARD, BACKWARD, LOSS = "attention_forward", "attention_backward", "loss"
 
 # Letters as of `shoal.models.scores`. Keys and values are whole along T, queries may be parts.
 _FORWARD_RULE = "bskrd,btkd,btkh->bskrh,bskr"
@@ -64,6 +66,13 @@ _attend.defvjp(_forward, _backward)
 
 def _one_kernel(q: Value, k: Value, v: Value, rule: Rule) -> Value:
     return _attend(q, k, v)
+
+
+def loss_of(y: Value) -> Value:
+    """The cotangent of a layer's result [B, S, M], of which nothing else is known."""
+    with named_scope(LOSS):
+        (dy,) = custom_call(LOSS, [y], [_like(y)], rule="bsm->bsm")
+    return dy
 
 
 @contextlib.contextmanager

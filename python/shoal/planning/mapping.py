@@ -16,7 +16,7 @@ __all__ = ["Mapping", "SCHEDULES"]
 
 # All micro-batches forward first; one back as soon as it came through; both directions at once (DeepSeek's).
 SCHEDULES = ("gpipe", "1f1b", "dualpipe")
-RECOMPUTED = ("none", "full")
+RECOMPUTED = ("none", "selective", "full")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Mapping:
     """Megatron's names where it has one; sizes of groups are in devices.
 
     stages: of each device, one behind the other: interleaved where there are several.
-    recompute: "none", or "full": of a layer its input alone is held.
+    recompute: "none"; "selective": results of products, and what is sent, are held, and norms and activations computed
+      again; or "full": of a layer its input alone is held.
     zero: what is stored in parts over data parallelism: 0 nothing, 1 the optimiser's state, 2 gradients, too, 3
       parameters, too.
     sums_beside, gathers_beside: gradients are summed, and parameters gathered, while others compute.

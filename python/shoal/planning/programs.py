@@ -33,7 +33,7 @@ from shoal.models.rope import turned_by
 from shoal.moe.labels import cross_entropy_sum
 from shoal.moe.layout import Layout
 from shoal.moe.parameters import OF_EXPERTS
-from shoal.planning.kernels import as_one_kernel
+from shoal.planning.kernels import as_one_kernel, loss_of
 from shoal.planning.mapping import Mapping
 
 __all__ = ["Kind", "Setting", "around_parts", "around_program", "kinds_of", "layer_parts", "layer_program", "optimizer_program"]
@@ -151,7 +151,7 @@ def _left_in(setting: Setting, tree: Tree, whole: Tree, parts: Tree) -> Tree:
 def _kernels(mapping: Mapping) -> Iterator[None]:
     """Norms and activations are segments of their own, but where the layer is one: what an inner segment is given is
     saved, and nothing of that would be computed again."""
-    segments = contextlib.nullcontext() if mapping.recompute == "full" else as_kernels()
+    segments = as_kernels() if mapping.recompute == "none" else contextlib.nullcontext()
     with segments, as_one_kernel() if mapping.fused_attention else contextlib.nullcontext():
         yield
 
@@ -164,6 +164,8 @@ def _applied(setting: Setting, kind: Kind) -> Any:
 
     if setting.mapping.recompute == "full":
         return remat(layer, policy="nothing", collectives="repeat")
+    if setting.mapping.recompute == "selective":
+        return remat(layer, policy="dots", collectives="params" if setting.mapping.zero == 3 else "save")
     return remat(layer, policy="everything", collectives="params") if setting.mapping.zero == 3 else layer
 
 
@@ -182,34 +184,30 @@ def around_parts(setting: Setting) -> tuple[Tree, Tree, Tree]:
     return params, whole, _zero_shardings(setting, params, whole)
 
 
-def layer_program(setting: Setting, kind: Kind, count: int = 1) -> Program:
-    """`count` layers of a kind, one behind the other, forward and back, for a micro-batch."""
+def layer_program(setting: Setting, kind: Kind) -> Program:
+    """A layer of a kind, forward and back, for a micro-batch. What is behind it lies between: all of its forward pass is
+    run, and what is computed again is run behind that."""
     config, layout, mapping = setting.config, setting.layout, setting.mapping
     params, whole, parts = layer_parts(setting, kind)
     stored = parts if mapping.zero == 3 else whole
     left = _left_in(setting, params, whole, parts)
     layer = _applied(setting, kind)
 
-    def step(layers: Tree, x: Value, dy: Value, cos: Value, sin: Value) -> Any:
-        def forward(layers: Tree, x: Value) -> Value:
-            x = between(layout, x)
-            for number, each in enumerate(layers):
-                with named_scope(f"layers.{number}"):
-                    x = between(layout, layer(x, each))
-            return x
+    def step(params: Tree, x: Value, cos: Value, sin: Value) -> Any:
+        def forward(params: Tree, x: Value) -> Value:
+            with named_scope("layers.0"):
+                return between(layout, layer(between(layout, x), params))
 
         with turned_by(cos, sin), _kernels(mapping):
-            _, pull = vjp(forward, layers, x)
-            grads, dx = pull(dy)
-        return dx, [_measured(grad, left) for grad in grads]
+            y, pull = vjp(forward, params, x)
+            grads, dx = pull(between(layout, loss_of(y)))
+        return dx, _measured(grads, left)
 
     rows = layout.P("dp", "sp", None) if layout.mesh else None
     x = TensorSpec((layout.size("dp") * mapping.micro_batch, mapping.sequence, config.hidden_size), setting.element)
     turns = TensorSpec((mapping.sequence, 1, _turned(config) // 2), "float32")
-    shardings = ([stored] * count, rows, rows, None, None) if layout.mesh else None
-    return trace_program(
-        step, ([params] * count, x, x, turns, turns), layout.mesh, in_shardings=shardings, name=f"layer_{kind.first}"
-    )
+    shardings = (stored, rows, None, None) if layout.mesh else None
+    return trace_program(step, (params, x, turns, turns), layout.mesh, in_shardings=shardings, name=f"layer_{kind.first}")
 
 
 def _turned(config: ModelConfig) -> int:

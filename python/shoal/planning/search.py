@@ -141,6 +141,8 @@ class Bounds:
 
 # Seconds at least, bytes at least, axes, place in the space.
 Node = tuple[float, float, int, int]
+# Programs of so many mappings are made at once, one a core; further ones are looked for among so many of the next.
+_AT_ONCE, _NEXT = 2, 8
 
 
 class _Search:
@@ -149,13 +151,13 @@ class _Search:
         self.bounds = Bounds(programs)
         self.found = Found()
 
-    def run(self, space: Sequence[Mapping], top: int) -> Found:
-        self.space = space
+    def run(self, space: Sequence[Mapping], top: int, proven: int) -> Found:
+        self.space, self.proven = space, proven
         self.found.space = len(space)
         self.queue = [node for number in range(len(space)) if (node := self._node(number))]
         heapq.heapify(self.queue)
         while self.queue and not self._is_done():
-            self._step(self.queue[0][3])
+            self._step()
         self.found.bound = self.queue[0][0] if self.queue else float("inf")
         self._fill(top)
         self.found.by_bound = len(self.queue)
@@ -164,57 +166,94 @@ class _Search:
 
     def _fill(self, top: int) -> None:
         """Further plans to show, of mappings whose layers are known."""
-        for node in sorted(self.queue):
-            mapping = self.space[node[3]]
-            if not self.found.plans or len(self.found.plans) >= top:
-                return
-            if self.programs.has("layer", mapping) and self.programs.has("around", mapping):
-                self.programs.make(mapping, "optimizer")
-                self.queue.remove(node)
-                self.found.plans.append(plan_of(self.config, self.programs, mapping))
+        if not self.found.plans:
+            return
+        known = []
+        for _, _, _, number in sorted(self.queue):
+            mapping = self.space[number]
+            if all(self.programs.has(part, mapping) for part in _PARTS[:2]) and (node := self._node(number, count=False)):
+                known.append(node)
+        chosen = sorted(known)[: max(top - len(self.found.plans), 0)]
+        self.programs.make_all((self.space[node[3]], _PARTS[2]) for node in chosen)
+        numbers = {node[3] for node in chosen}
+        self.queue = [node for node in self.queue if node[3] not in numbers]
+        self.found.plans += [plan_of(self.config, self.programs, self.space[number]) for number in sorted(numbers)]
 
-    def _node(self, number: int) -> Node | None:
-        """None where it is too large."""
+    def _node(self, number: int, count: bool = True) -> Node | None:
+        """None where it is too large, which is counted."""
         mapping = self.space[number]
         memory = self.bounds.memory(mapping)
         if memory.total > self.programs.machine.memory:
-            self.found.add_large(mapping, memory)
+            if count:
+                self.found.add_large(mapping, memory)
             return None
         return self.bounds.seconds(mapping), memory.total, _axes(mapping), number
+
+    def _limit(self) -> float:
+        """Seconds that further mappings must be below."""
+        if len(self.found.plans) < self.proven:
+            return float("inf")
+        last = sorted(plan.seconds for plan in self.found.plans)[self.proven - 1]
+        return last * (1 - self.within) * (1 + _EQUAL)
 
     def _is_done(self) -> bool:
         best = min((plan.seconds for plan in self.found.plans), default=None)
         self.told(Progress(self.programs.simulated, best, self.queue[0][0]))
-        return best is not None and self.queue[0][0] > best * (1 - self.within) * (1 + _EQUAL)
+        return self.queue[0][0] > self._limit()
 
-    def _step(self, number: int) -> None:
-        """The first node has more programs, or is a plan."""
-        mapping = self.space[number]
+    def _step(self) -> None:
+        """The first node is a plan, or it and others that come next have one more program."""
+        number = self.queue[0][3]
         node = self._node(number)
-        missing = [part for part in _PARTS if not self.programs.has(part, mapping)]
         if node is None:
             heapq.heappop(self.queue)
-        elif not missing:
+        elif not self._missing(number):
             heapq.heappop(self.queue)
-            self.found.plans.append(plan_of(self.config, self.programs, mapping))
+            self.found.plans.append(plan_of(self.config, self.programs, self.space[number]))
         elif node > self.queue[0]:
             # Another mapping's programs were its own, too.
             heapq.heapreplace(self.queue, node)
         else:
-            self._make(mapping, missing)
+            self._make()
 
-    def _make(self, mapping: Mapping, missing: Sequence[str]) -> None:
-        """What is around layers first, which many share; then the rest at once, so that there is a plan to be compared
-        with: the optimiser's program has a core to itself while two layers are simulated."""
-        parts = missing[:1] if missing[0] == "around" else missing
+    def _missing(self, number: int) -> str | None:
+        """The part that it has no program of: what is around layers first, which many share; the optimiser's last, which
+        few seconds depend on."""
+        return next((part for part in _PARTS if not self.programs.has(part, self.space[number])), None)
+
+    def _make(self) -> None:
+        wanted = self._wanted()
         try:
-            self.programs.make(mapping, *parts)
+            self.programs.make_all(wanted)
+        except ShoalError:
+            self._make_first(wanted[0])
+
+    def _make_first(self, wanted: tuple[Mapping, str]) -> None:
+        """By itself, where one of several has no program."""
+        try:
+            self.programs.make_all([wanted])
         except ShoalError:
             heapq.heappop(self.queue)
             self.found.without_program += 1
-        else:
-            if parts == missing:
-                self._step(self.queue[0][3])
+
+    def _wanted(self) -> list[tuple[Mapping, str]]:
+        """Of the first node, and of others that would come next if it had the program: they lack another one."""
+        limit, keys, wanted = self._limit(), set(), []
+        for _, _, _, number in heapq.nsmallest(_NEXT, self.queue):
+            mapping, part = self.space[number], self._missing(number)
+            if part is None or (wanted and not self._is_next(number, limit)):
+                continue
+            key = part, key_of(part, mapping)
+            if key not in keys:
+                keys.add(key)
+                wanted.append((mapping, part))
+            if len(wanted) == _AT_ONCE:
+                break
+        return wanted
+
+    def _is_next(self, number: int, limit: float) -> bool:
+        node = self._node(number, count=False)
+        return node is not None and node[0] <= limit
 
 
 def _axes(mapping: Mapping) -> int:
@@ -227,12 +266,13 @@ def _order(plan: Plan) -> tuple[float, float, int]:
 
 
 def search(
-    config: ModelConfig, programs: Programs, space: Sequence[Mapping], within: float = 0.0, top: int = 1,
+    config: ModelConfig, programs: Programs, space: Sequence[Mapping], within: float = 0.0, top: int = 1, proven: int = 1,
     told: Callable[[Progress], None] = lambda progress: None,
 ) -> Found:  # fmt: skip
     """The best of a space, or one that no other is faster than by more than the share `within`.
 
-    programs: of this model; what they have already is not made again. top: how many plans to make, of mappings whose layers
-    were simulated anyway. told: of each step. Nothing in it depends on time or threads.
+    programs: of this model; what they have already is not made again. proven: of how many plans that holds: no further
+    mapping is faster by more than the last of them. top: how many plans to make, the others of mappings whose layers were
+    simulated anyway. told: of each step. Nothing in it depends on time or threads.
     """
-    return _Search(config, programs, within, told).run(space, top)
+    return _Search(config, programs, within, told).run(space, top, proven)

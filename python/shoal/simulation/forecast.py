@@ -87,6 +87,8 @@ class Forecast:
     exposed: in which a collective runs and nothing computes. waiting: for the host to launch.
     memory: bytes that a device holds at most. mfu: the share of the peak that the program's products are.
     unknown_loops: places of loops that count once, as nobody knows how often they run.
+    held: in program order, at each place where the life of a buffer begins or ends, the layer of the op there, and bytes of
+      buffers that are live before and behind it.
     """
 
     machine: Machine
@@ -98,6 +100,7 @@ class Forecast:
     mfu: float
     rows: tuple[Row, ...] = field(repr=False)
     unknown_loops: tuple[str, ...] = ()
+    held: tuple[tuple[str, int], ...] = field(default=(), repr=False)
 
     @staticmethod
     def of(made: Mapping[str, Any], machine: Machine) -> Forecast:
@@ -105,6 +108,7 @@ class Forecast:
         return Forecast(
             machine, made["devices"], made["step_seconds"], made["exposed_seconds"], made["waiting_seconds"],
             made["peak_bytes"], made["mfu"], tuple(map(_row, made["tasks"])), tuple(made["unknown_loops"]),
+            tuple((layer, bytes) for layer, bytes in made["held"]),
         )  # fmt: skip
 
     @property

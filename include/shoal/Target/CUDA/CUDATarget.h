@@ -42,11 +42,14 @@ void registerCUDAPipelines();
 
 /// Lowers `module` in place to LLVM's dialect for the host, with the entry
 /// point, and takes the kernels out of it. Errors are reported at the op they
-/// concern.
+/// concern. toLLVM: false where nobody makes a file of it, and what is known
+/// when memory is planned is all that is asked for; kernels stay in the module
+/// then.
 mlir::FailureOr<CUDAProgram> lowerForCUDA(mlir::ModuleOp module,
                                           StageSeconds &seconds,
                                           OnPrepared onPrepared = {},
-                                          OnPlanned onPlanned = {});
+                                          OnPlanned onPlanned = {},
+                                          bool toLLVM = true);
 
 /// Makes the executable or shared library `outputPath` of what lowerForCUDA
 /// made.
