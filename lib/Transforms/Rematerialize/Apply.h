@@ -13,8 +13,10 @@ namespace shoal::remat {
 
 /// Writes the schedule's repeats into the program. Neighbouring ones read what
 /// was saved through one shoal.optimization_barrier in front of them: what is
-/// computed again is not merged with what was computed first. Ops that nobody
-/// reads any more are erased.
+/// computed again is not merged with what was computed first. Views of what was
+/// saved are made behind it, and so is what backward ops read of it in a wider
+/// type, so that it is held in the narrow one. Ops that nobody reads any more
+/// are erased.
 void applySchedule(ExtractedStep &step, const Schedule &schedule);
 
 } // namespace shoal::remat

@@ -11,6 +11,7 @@ Letters: X bytes of a device's own tokens, R of the rows that go to its experts,
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.arithmetic import weights_of
 from shoal.planning.costs import attention_seconds, typed_share
 from shoal.planning.course import Around, Spent
+from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting
 from shoal.simulation.machines import Machine
 
@@ -45,22 +47,26 @@ class _Kernels:
     hidden: float
 
 
-# As programs are now, by how rows reach experts and whether a layer is computed again.
+# As programs are now, by how rows reach experts and what is computed again.
 _KERNELS = {
-    ("alltoall", False): _Kernels(95, 42, 5, 8, 36, 10),
-    ("alltoall", True): _Kernels(145, 58, 5, 11, 36, 12),
-    ("sort", False): _Kernels(75, 30, 5, 8, 33, 10),
-    ("sort", True): _Kernels(100, 42, 5, 11, 33, 12),
-    ("capacity", False): _Kernels(20, 20, 0, 4, 3, 10),
-    ("capacity", True): _Kernels(25, 25, 0, 6, 5, 13),
-    ("dense", False): _Kernels(55, 36, 5, 8, 0, 10),
-    ("dense", True): _Kernels(80, 50, 5, 10, 0, 12),
+    ("alltoall", "none"): _Kernels(95, 42, 5, 8, 36, 10),
+    ("alltoall", "selective"): _Kernels(115, 46, 5, 10, 36, 13),
+    ("alltoall", "full"): _Kernels(145, 58, 5, 11, 36, 12),
+    ("sort", "none"): _Kernels(75, 30, 5, 8, 33, 10),
+    ("sort", "selective"): _Kernels(85, 32, 5, 10, 33, 13),
+    ("sort", "full"): _Kernels(100, 42, 5, 11, 33, 12),
+    ("capacity", "none"): _Kernels(20, 20, 0, 4, 3, 10),
+    ("capacity", "selective"): _Kernels(20, 20, 0, 4, 3, 10),
+    ("capacity", "full"): _Kernels(25, 25, 0, 6, 5, 13),
+    ("dense", "none"): _Kernels(55, 36, 5, 8, 0, 10),
+    ("dense", "selective"): _Kernels(70, 40, 5, 10, 0, 12),
+    ("dense", "full"): _Kernels(80, 50, 5, 10, 0, 12),
 }
 # Of activations that are not gated.
 _PLAIN = 0.4
 # How many of H and R the backward pass finds at least: of H what activations are given and make, of R what experts are
 # given and make, and where rows were exchanged what they are weighed as.
-_SAVED_H = {True: 3, False: 2}
+_SAVED_H, _SAVED_H_AGAIN = {True: 3, False: 2}, {True: 2, False: 1}
 _SAVED_R = {"alltoall": 2, "sort": 2, "capacity": 1}
 # Bytes of an element that AdamW reads or writes: gradient, master, two moments, what is computed with.
 _UPDATED = 18
@@ -103,28 +109,29 @@ def _turned(config: ModelConfig) -> int:
 
 def product_bound(machine: Machine, setting: Setting, shape: tuple[float, float, float], parts: int) -> float:
     """Seconds of a device's share of a product of m, n and k over so many devices, cut in the best way."""
+    return _least(machine, _type(setting), shape, parts) * typed_share(setting.mapping, machine)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _least(machine: Machine, type: str, shape: tuple[float, float, float], parts: int) -> float:
     found = []
-    for cut in _cuts(parts, 3):
+    for cut in _cuts(parts):
         # Of sizes that are rounded up, as larger ones reach more of the peak; of the operations that there are.
         whole = tuple(math.ceil(size / by) for size, by in zip(shape, cut))
         share = math.prod(shape) / parts / math.prod(whole)
-        found.append(share * _priced(machine, setting, (1, *whole), False))
+        found.append(share * machine.price_product(type, (1, *whole)))
     return min(found)
 
 
-def _priced(machine: Machine, setting: Setting, shape: tuple[int, int, int, int], has_groups: bool) -> float:
-    type = "f32" if setting.mapping.type == "f32" else "bf16"
-    return machine.price_product(type, shape, 0, has_groups) * typed_share(setting.mapping, machine)
+def _type(setting: Setting) -> str:
+    return "f32" if setting.mapping.type == "f32" else "bf16"
 
 
-def _cuts(parts: int, dims: int) -> Iterator[tuple[int, ...]]:
-    """All ways to write it as a product of so many."""
-    if dims == 1:
-        yield (parts,)
-        return
-    for first in range(1, parts + 1):
-        if parts % first == 0:
-            yield from ((first, *rest) for rest in _cuts(parts // first, dims - 1))
+@functools.cache
+def _cuts(parts: int) -> list[tuple[int, int, int]]:
+    """All ways to write it as a product of three."""
+    sizes = [size for size in range(1, parts + 1) if parts % size == 0]
+    return [(m, n, parts // (m * n)) for m in sizes for n in sizes if parts % (m * n) == 0]
 
 
 def _passes(price: Callable[[float, float, float], float], shape: tuple[float, float, float], again: bool) -> float:
@@ -179,7 +186,8 @@ def _of_experts(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine, aga
 
     def price(m: float, n: float, k: float) -> float:
         whole = tuple(math.ceil(size) for size in (m, n, k))
-        return m * n * k / math.prod(whole) * _priced(machine, setting, (batch, *whole), is_exchanged)
+        seconds = machine.price_product(_type(setting), (batch, *whole), 0, is_exchanged)
+        return m * n * k / math.prod(whole) * seconds * typed_share(setting.mapping, machine)
 
     wide = sum(name in moe for name in ("wi", "wg"))
     # Weights' gradients need what experts made of each row, where it is weighed behind them.
@@ -189,7 +197,7 @@ def _of_experts(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine, aga
 
 def _kernels(kind: Kind, sizes: _Sizes, setting: Setting, machine: Machine) -> float:
     moe, mapping = setting.config.moe, setting.mapping
-    each = _KERNELS[_dispatcher(setting) if kind.has_experts else "dense", mapping.recompute == "full"]
+    each = _KERNELS[_dispatcher(setting) if kind.has_experts else "dense", mapping.recompute]
     hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / mapping.tp
     if kind.has_experts:
         hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / mapping.tp
@@ -205,16 +213,12 @@ def _dispatcher(setting: Setting) -> str:
     return "alltoall" if mapping.ep * mapping.etp > 1 else "sort"
 
 
-_RATES: dict[Machine, float] = {}
-
-
+@functools.cache
 def memory_rate(machine: Machine) -> float:
     """Bytes a second of the kernels that reach most."""
-    if machine not in _RATES:
-        start = machine.price_kernel(0)
-        sizes = [2**power for power in range(12, 37)]
-        _RATES[machine] = max(size / (machine.price_kernel(size) - start) for size in sizes)
-    return _RATES[machine]
+    start = machine.price_kernel(0)
+    sizes = [2**power for power in range(12, 37)]
+    return max(size / (machine.price_kernel(size) - start) for size in sizes)
 
 
 def sent_bound(machine: Machine, axes: Axes, bytes: float) -> float:
@@ -230,11 +234,16 @@ def _sent(setting: Setting, kind: Kind, shapes: Any, sizes: _Sizes, machine: Mac
     mapping, width = setting.mapping, sizes.width
     moe = shapes.get("moe", {})
     total = 0.0
-    for block in (shapes["attention"], shapes.get("dense"), moe.get("shared")):
-        # What gathers tokens in front of a block could gather weights there, a third of them at least.
-        weights = width * weights_of(block or {}) / 3 * (mapping.tp - 1) / mapping.tp
-        sent = min(sizes.x * (mapping.tp - 1), weights)
-        times = (4 if mapping.sequence_parallel else 2) + (mapping.recompute == "full")
+    for name, block in (("attention", shapes["attention"]), ("dense", shapes.get("dense")), ("shared", moe.get("shared"))):
+        if not block:
+            continue
+        # Again in front of it, and behind attention, as what follows is computed again, too.
+        again = (mapping.recompute == "full") * (2 if name == "attention" else 1)
+        times = (4 if mapping.sequence_parallel else 2) + again
+        sent = sizes.x * (mapping.tp - 1)
+        if name == "shared":
+            # Nothing says that it is tokens that are gathered: it could be weights, a third of them at least.
+            sent = min(sent, width * weights_of(block) / 3 * (mapping.tp - 1) / mapping.tp)
         total += times * sent_bound(machine, axes_of(setting, "tp"), sent)
     cp = axes_of(setting, "cp")
     total += 2 * sent_bound(machine, cp, _keys(setting, sizes))
@@ -288,24 +297,38 @@ def saved_bound(setting: Setting, kind: Kind) -> float:
     """Bytes that the backward pass of a layer finds saved: what it is given, what norms, products and attention were given
     and made."""
     moe, mapping, sizes = setting.config.moe, setting.mapping, _Sizes(setting)
-    # What is normed in front of attention is gathered over tp.
-    saved = (3 + mapping.tp) * sizes.x + _values(setting, sizes)
+    saved = _held_of_x(mapping) * sizes.x + _values(setting, sizes)
+    held = (_SAVED_H if mapping.recompute == "none" else _SAVED_H_AGAIN)[moe.gated_linear_unit]
     if not kind.has_experts:
         hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / mapping.tp
-        return saved + _SAVED_H[moe.gated_linear_unit] * hidden
+        return saved + held * hidden
     hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / mapping.tp
-    return saved + _SAVED_R[_dispatcher(setting)] * sizes.r + _SAVED_H[moe.gated_linear_unit] * hidden
+    rows = _SAVED_R[_dispatcher(setting)]
+    # What is exchanged is not sent again.
+    if mapping.recompute != "none" and _dispatcher(setting) != "alltoall":
+        rows = min(rows, 1)
+    return saved + rows * sizes.r + held * hidden
+
+
+def _held_of_x(mapping: Mapping) -> int:
+    """How many: what a layer is given and adds to; what its norms make, if that is not computed again, in front of attention
+    gathered over tp, which is not sent again."""
+    if mapping.recompute == "none":
+        return 3 + mapping.tp
+    return 2 + (mapping.tp if mapping.tp > 1 else 0)
 
 
 def _values(setting: Setting, sizes: _Sizes) -> float:
     """Bytes of queries and of what attention makes, of a device's own tokens; of keys and values, of all of cp where they
-    are gathered; of short ones that they are made of, before and behind their norms."""
+    are gathered; of short ones that they are made of, before and behind their norms. What is put together of these is
+    computed again where norms are."""
     config, mapping = setting.config, setting.mapping
     gathered = mapping.cp if mapping.cp_comm_type == "allgather" else 1
     if config.latent is not None:
-        heads, latent = config.num_attention_heads, config.latent
-        each = heads * (latent.nope + latent.rope + latent.value) * (1 + gathered) / mapping.tp
-        each += 2 * ((latent.q_rank or 0) + latent.kv_rank)
+        heads, latent, is_held = config.num_attention_heads, config.latent, mapping.recompute == "none"
+        query, key = latent.nope + latent.rope + latent.value, latent.nope + latent.value + is_held * latent.rope
+        each = heads * (query + key * gathered) / mapping.tp
+        each += (1 + is_held) * ((latent.q_rank or 0) + latent.kv_rank)
     else:
         each = 2 * (config.num_attention_heads + config.num_key_value_heads * gathered) * config.head_dim / mapping.tp
     return sizes.width * sizes.tokens * each

@@ -47,8 +47,8 @@ class Stand:
 
 @dataclass(frozen=True)
 class Choice:
-    """plans: those that were simulated and fit, the fastest first. gap: no mapping of the space has a step that is
-    shorter than that of the first by more than this share of it.
+    """plans: those that were simulated and fit, the fastest first. gap: no mapping of the space but the first ones has a step
+    that is shorter than that of the last of the `proven` by more than this share of it.
 
     mappings: how many the space has; of these too_large by their least or simulated memory, by_bound because nothing on
     this machine could make them the fastest, without_program, and simulated. programs: how many were simulated for all.
@@ -63,6 +63,7 @@ class Choice:
     simulated: int
     programs: int
     against: Stand | None = field(default=None)
+    proven: int = 1
 
     @property
     def best(self) -> Plan:
@@ -79,6 +80,7 @@ def plan(
     sequence: int = 4096,
     within: float = 0.02,
     top: int = 5,
+    proven: int = 1,
     against: Mapping | None = None,
     told: Callable[[Progress], None] = lambda progress: None,
     **fixed: Any,
@@ -87,7 +89,8 @@ def plan(
 
     config: a model's, `shoal.models.from_config(...).config`. machine: a shipped machine's name, a path, or a `Machine`.
     global_batch: sequences of a step, of `sequence` tokens; by default 4 for each device. within: how much shorter the
-    step of another mapping may be, as a share; 0 looks until none is. top: how many plans it has at most. against: a
+    step of another mapping may be, as a share; 0 looks until none is. top: how many plans it has at most, of mappings whose
+    layers are simulated anyway. proven: of how many no further mapping is faster by more than the last of them. against: a
     mapping that is simulated, too, and said where it stands. told: of each step of the search. fixed: fields of
     `shoal.planning.Mapping` that hold.
 
@@ -97,22 +100,22 @@ def plan(
     found = Machine.read(machine)
     check_machine(found, devices)
     job = Job(devices, global_batch or _SEQUENCES * devices, sequence, dict(fixed))
-    return interruptible(lambda _: _chosen(config, found, job, (within, top, against, told)))
+    return interruptible(lambda _: _chosen(config, found, job, (within, top, proven, against, told)))
 
 
 def _chosen(config: ModelConfig, machine: Machine, job: Job, rest: tuple[Any, ...]) -> Choice:
-    within, top, against, told = rest
+    within, top, proven, against, told = rest
     programs = programs_of(config, machine)
     space = list(mappings(programs.config, machine, job))
     if not space:
         raise InputError(f"plan: no mapping of {job.devices} devices has a global batch of {job.global_batch}{_said(job)}")
-    made = search(config, programs, space, within, top, told=told)
+    made = search(config, programs, space, within, max(top, proven), proven, told)
     if not made.plans:
         raise NothingFitsError(_nothing_fits(config, machine, job, made))
     stand = None if against is None else _stand(config, programs, against, made.plans[0])
     return Choice(
-        tuple(made.plans[:top]), made.gap, made.space, made.too_large, made.by_bound, made.without_program, made.simulated,
-        programs.simulated, stand,
+        tuple(made.plans[: max(top, proven)]), made.gap, made.space, made.too_large, made.by_bound, made.without_program, made.simulated,
+        programs.simulated, stand, min(proven, len(made.plans)),
     )  # fmt: skip
 
 

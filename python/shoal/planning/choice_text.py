@@ -18,6 +18,7 @@ from shoal.simulation.forecast import bytes_text, seconds_text
 __all__ = ["choice_as_json", "choice_as_text", "difference"]
 
 _WIDTH = 100
+_AGAIN = {"none": "", "selective": ", norms and activations again", "full": ", layers computed again"}
 # What two mappings differ in first, and what it is called.
 _FIELDS = {
     "recompute": "recompute", "pp": "pp", "stages": "stages a device", "tp": "tp", "cp": "cp", "ep": "ep", "etp": "etp",
@@ -44,7 +45,7 @@ def choice_as_text(choice: Choice, name: str = "") -> str:
 
 def _entry(number: int, plan: Plan, best: Plan) -> list[str]:
     mapping = plan.mapping
-    again = ", layers computed again" if mapping.recompute == "full" else ""
+    again = _AGAIN[mapping.recompute]
     lines = [
         f"{number:>3}  {mapping}, micro-batches of {mapping.micro_batch}{again}",
         f"     a step {seconds_text(plan.seconds)}, {plan.tokens_per_second:,.0f} tokens/s, MFU {100 * plan.mfu:.1f} %, "
@@ -76,10 +77,11 @@ def _signed(seconds: float) -> str:
 
 
 def _certificate(choice: Choice) -> list[str]:
-    sure = "no mapping of this space has a shorter step in this model"
-    if choice.gap > 0:
-        # Rounded up, as it is a bound.
-        sure = f"no mapping of this space has a step that is more than {-(-1000 * choice.gap // 1) / 10:.1f} % shorter in this model"
+    # Rounded up, as it is a bound.
+    share = f"a step that is more than {-(-1000 * choice.gap // 1) / 10:.1f} % shorter" if choice.gap > 0 else "a shorter step"
+    sure = f"no mapping of this space has {share} in this model"
+    if choice.proven > 1:
+        sure = f"no further mapping of this space has {share} than number {choice.proven} in this model"
     counts = (
         f"{choice.mappings:,} mappings: {choice.too_large:,} too large, {choice.by_bound:,} excluded by bounds, "
         f"{choice.simulated:,} simulated, of {choice.programs:,} programs"

@@ -60,7 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     choosing = parser.add_argument_group("without a layout")
     choosing.add_argument("--global-batch-size", type=int, metavar="B", help="sequences of a step (default: 4 a device)")
     choosing.add_argument("--seq-length", type=int, metavar="S", help="tokens of a sequence (default: 4096)")
-    choosing.add_argument("--top", type=int, default=5, metavar="K", help="how many plans to show (default: 5)")
+    choosing.add_argument("--top", type=int, metavar="K",
+                          help="show the K best, none of which another mapping is in front of (default: 1, and others that are simulated anyway)")  # fmt: skip
     choosing.add_argument("--within", type=float, default=2.0, metavar="PERCENT",
                           help="how much shorter the step of another mapping may be; 0 looks until none is (default: 2)")  # fmt: skip
     choosing.add_argument("--fixed", metavar="FLAGS", help="what holds of the mapping and the job: all words that follow")
@@ -164,8 +165,8 @@ def _choice(
         beside = {field: fixed[field] for field in ("global_batch", "sequence", "schedule") if field in fixed}
         against = mapping_of(sections["against"], given.devices, **beside)
     made = plan(
-        config, machine=machine, devices=given.devices, within=given.within / 100, top=given.top, against=against,
-        told=Told(), **fixed,
+        config, machine=machine, devices=given.devices, within=given.within / 100, top=given.top or 5,
+        proven=given.top or 1, against=against, told=Told(), **fixed,
     )  # fmt: skip
     return 0, json.dumps(choice_as_json(made), indent=1) if given.json else choice_as_text(made, name)
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from shoal.errors import ShoalError
 from shoal.planning.job import Plan, forecast_of
@@ -24,6 +23,9 @@ def changes(mapping: Mapping, layers: int, experts: int) -> Iterator[Change]:
         yield "the optimiser's state in parts (--use-distributed-optimizer)", mapping.replace(zero=1)
     if mapping.micro_batch > 1:
         yield f"micro-batches of {mapping.micro_batch // 2}", mapping.replace(micro_batch=mapping.micro_batch // 2)
+    if mapping.recompute == "none":
+        again = "norms and activations computed again (--recompute-granularity selective --recompute-modules layernorm moe_act)"
+        yield again, mapping.replace(recompute="selective")
     if mapping.recompute != "full":
         yield "layers computed again (--recompute-granularity full)", mapping.replace(recompute="full")
     sizes = {"ep": experts, "pp": layers, "tp": 8}
@@ -61,18 +63,14 @@ def smallest_change(plan: Plan) -> tuple[str, Plan] | None:
 
 
 def _fitting(plan: Plan, listed: list[Change]) -> tuple[str, Plan] | None:
-    """The fastest that fits. Shardings by bytes, which are chosen sooner, say which that is."""
-    found = [(what, made) for what, mapping in listed if (made := _tried(plan, mapping, machine="")) and made.fits]
-    for what, quick in sorted(found, key=lambda pair: pair[1].seconds):
-        made = _tried(plan, quick.mapping)
-        if made and made.fits:
-            return what, made
-    return None
+    """The fastest that fits."""
+    found = [(what, made) for what, mapping in listed if (made := _tried(plan, mapping)) and made.fits]
+    return min(found, key=lambda pair: pair[1].seconds, default=None)
 
 
-def _tried(plan: Plan, mapping: Mapping, **options: Any) -> Plan | None:
+def _tried(plan: Plan, mapping: Mapping) -> Plan | None:
     """None where such a layout has no program."""
     try:
-        return forecast_of(plan.config, plan.machine, mapping, **options)
+        return forecast_of(plan.config, plan.machine, mapping)
     except ShoalError:
         return None

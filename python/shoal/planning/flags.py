@@ -29,7 +29,8 @@ PLAN_FLAGS = {
     "overlap-grad-reduce": "sums_beside",
     "overlap-moe-expert-parallel-comm": "exchange_beside",
     "overlap-param-gather": "gathers_beside",
-    "recompute-granularity": "recompute: full; selective has no effect, as attention is one kernel that holds no scores",
+    "recompute-granularity": "recompute: full; selective with --recompute-modules",
+    "recompute-modules": "recompute: selective, but of core_attn alone, as attention is one kernel that holds no scores",
     "seq-length": "sequence",
     "use-distributed-optimizer": "zero 1",
     "use-megatron-fsdp": "zero 3, where --data-parallel-sharding-strategy says nothing else",
@@ -37,6 +38,7 @@ PLAN_FLAGS = {
 }
 _STRATEGIES = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}
 _FULL = ("recompute-method", "recompute-num-layers")
+_MODULES = ("core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
 
 
 def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> Mapping:
@@ -121,10 +123,22 @@ def _recompute(flags: Flags) -> str:
     if kind not in ("none", "full", "selective"):
         raise UnsupportedError(f"plan: --recompute-granularity {kind}; expected full or selective")
     if kind == "selective":
-        warn_idle(["--recompute-granularity selective"], "attention is one kernel that holds no scores")
+        return _selected(flags)
     if kind == "full" and "recompute-method" in flags and one(flags, "recompute-method") == "block":
         warn_idle(["--recompute-method block"], "all layers are computed again")
     return "full" if kind == "full" else "none"
+
+
+def _selected(flags: Flags) -> str:
+    """Norms and activations, whichever modules beside attention's kernel are named."""
+    modules = flags.get("recompute-modules", ["core_attn"])
+    for name in modules:
+        if name not in _MODULES:
+            raise UnsupportedError(f"plan: --recompute-modules {name} is not one of {[*_MODULES]}")
+    if set(modules) == {"core_attn"}:
+        warn_idle(["--recompute-granularity selective"], "attention is one kernel that holds no scores")
+        return "none"
+    return "selective"
 
 
 def _zero(flags: Flags) -> int:
@@ -149,6 +163,11 @@ TITAN_FLAGS = {
     "training.global_batch_size": "global-batch-size",
     "training.seq_len": "seq-length",
 }
+# Of `activation_checkpoint.mode`.
+_MODES = {
+    "none": [], "selective": ["--recompute-granularity", "selective", "--recompute-modules", "layernorm", "moe_act"],
+    "full": ["--recompute-granularity", "full"],
+}  # fmt: skip
 # Read here, or of no effect on a forecast.
 _TITAN_OWN = ("activation_checkpoint.mode", "parallelism.data_parallel_shard_degree", "parallelism.pipeline_parallel_microbatch_size")
 _TITAN_IDLE = ("job.", "profiling.", "metrics.", "checkpoint.", "comm.", "optimizer.", "lr_scheduler.", "compile.", "model.",
@@ -179,7 +198,9 @@ def megatron_of_titan(arguments: str | Sequence[str], devices: int) -> list[str]
     if idle:
         warn_idle(idle, "a forecast does not depend on them")
     mode = options.get("activation_checkpoint.mode", "selective")
-    words += ["--recompute-granularity", "full"] if mode == "full" else []
+    if mode not in _MODES:
+        raise UnsupportedError(f"plan: --activation_checkpoint.mode={mode} is not one of {[*_MODES]}")
+    words += _MODES[mode]
     words += ["--use-torch-fsdp2"] if options.get("parallelism.data_parallel_shard_degree", "-1") != "1" else []
     if "parallelism.expert_parallel_degree" in options and "parallelism.expert_tensor_parallel_degree" not in options:
         words += ["--expert-tensor-parallel-size", "1"]

@@ -35,7 +35,7 @@ class Memory:
     @property
     def total(self) -> float:
         """All of it."""
-        return sum(self.parts().values())
+        return self.weights + self.gradients + self.optimizer + self.activations + self.buffers
 
     def parts(self) -> dict[str, float]:
         """By name."""

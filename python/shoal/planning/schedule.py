@@ -33,14 +33,17 @@ def passage(mapping: Mapping, slowest: float, all_stages: float) -> Passage:
     return Passage(mapping.micro_batches * slowest, others / mapping.stages)
 
 
-def in_flight(mapping: Mapping) -> float:
-    """Of how many micro-batches the first stage holds what their backward passes need.
+def in_flight(mapping: Mapping, stage: int = 0) -> float:
+    """Of how many micro-batches a stage holds what their backward passes need, of its own layers; the first one most.
 
-    1F1B: as many as there are stages; interleaved: (p - 1) / (p v) more (arXiv 2205.05198, section 5); GPipe: all.
+    1F1B: as many as there are stages from it on; interleaved: (p - 1) / (p v) more (arXiv 2205.05198, section 5), and two
+    chunks fewer with each stage; GPipe: all.
     """
-    most = mapping.micro_batches
+    most, left = mapping.micro_batches, mapping.pp - stage
     if mapping.schedule == "gpipe":
         return most
     if mapping.schedule == "dualpipe":
         return min(most, mapping.pp + 1)
-    return min(most, mapping.pp + (mapping.pp - 1) / mapping.stages if mapping.stages > 1 else mapping.pp)
+    if mapping.stages == 1:
+        return min(most, left)
+    return min(most, mapping.pp + (mapping.pp - 1 - 2 * stage) / mapping.stages)

@@ -20,6 +20,7 @@ from shoal.planning.forecasts import Programs, boundary_bytes, key_of
 from shoal.planning.job import Plan, plan_of
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Memory, memory_of
+from shoal.planning.programs import Kind
 
 __all__ = ["Found", "Progress", "search"]
 
@@ -41,7 +42,8 @@ class Progress:
 class Found:
     """What a search has seen.
 
-    plans: those that were simulated and fit, the best first. bound: seconds that no other mapping is below.
+    plans: those that were simulated and fit, the best first. bound: seconds that no other mapping than the first `proven` is
+    below.
     large: the one of the least memory of those that do not fit, with its bytes, some of which are bounds.
     """
 
@@ -51,6 +53,7 @@ class Found:
     without_program: int = 0
     plans: list[Plan] = field(default_factory=list)
     bound: float = 0.0
+    proven: int = 1
     large: tuple[Mapping, Memory] | None = None
 
     @property
@@ -60,8 +63,9 @@ class Found:
 
     @property
     def gap(self) -> float:
-        """By what share another mapping may be faster."""
-        return max(1 - self.bound / self.plans[0].seconds, 0.0)
+        """By what share another mapping may be faster than the last of those that are proven."""
+        last = self.plans[min(self.proven, len(self.plans)) - 1]
+        return max(1 - self.bound / last.seconds, 0.0)
 
     def add_large(self, mapping: Mapping, memory: Memory) -> None:
         """One that does not fit."""
@@ -119,10 +123,13 @@ class Bounds:
         programs = self._programs
         if programs.has("layer", mapping):
             return self._once("layer made", mapping, lambda: [spent(layer.costs) for layer in programs.layers(mapping)])
-        setting = programs.setting(mapping)
-        return self._once(
-            "layer", mapping, lambda: [layer_bound(setting, kind, programs.machine) for kind in programs.kinds]
-        )
+        return [self._layer(mapping, kind) for kind in programs.kinds]
+
+    def _layer(self, mapping: Mapping, kind: Kind) -> Spent:
+        key = kind.first, key_of("layer" if kind.has_experts else "dense", mapping)
+        if key not in self._kept:
+            self._kept[key] = layer_bound(self._programs.setting(mapping), kind, self._programs.machine)
+        return self._kept[key]
 
     def _around(self, mapping: Mapping) -> Around:
         programs = self._programs
@@ -152,7 +159,7 @@ class _Search:
         self.found = Found()
 
     def run(self, space: Sequence[Mapping], top: int, proven: int) -> Found:
-        self.space, self.proven = space, proven
+        self.space, self.proven, self.found.proven = space, proven, proven
         self.found.space = len(space)
         self.queue = [node for number in range(len(space)) if (node := self._node(number))]
         heapq.heapify(self.queue)

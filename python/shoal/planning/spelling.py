@@ -19,6 +19,11 @@ _STORED = {
     2: ["--use-distributed-optimizer", "--data-parallel-sharding-strategy", "optim_grads"],
     3: ["--use-megatron-fsdp", "--data-parallel-sharding-strategy", "optim_grads_params"],
 }
+_RECOMPUTED = {
+    "none": [],
+    "selective": ["--recompute-granularity", "selective", "--recompute-modules", "layernorm", "moe_act"],
+    "full": ["--recompute-granularity", "full", "--recompute-method", "uniform", "--recompute-num-layers", "1"],
+}
 _SWITCHES = {
     "sums_beside": "--overlap-grad-reduce",
     "gathers_beside": "--overlap-param-gather",
@@ -39,8 +44,7 @@ def megatron_flags(mapping: Mapping) -> list[str]:
     words += ["--seq-length", str(mapping.sequence)]
     if mapping.cp > 1:
         words += ["--cp-comm-type", mapping.cp_comm_type]
-    if mapping.recompute == "full":
-        words += ["--recompute-granularity", "full", "--recompute-method", "uniform", "--recompute-num-layers", "1"]
+    words += _RECOMPUTED[mapping.recompute]
     words += _STORED[mapping.zero]
     words += [flag for name, flag in _SWITCHES.items() if getattr(mapping, name)]
     return [*words, *(["--fp8-format", "hybrid"] if mapping.type.startswith("f8") else ["--bf16"])]
@@ -56,5 +60,5 @@ def torchtitan_flags(mapping: Mapping) -> list[str]:
     words = [
         f"--{names[flag]}={size}" for name, flag in sizes.items() if (size := getattr(mapping, name)) > 1 or name in always
     ]
-    words.append(f"--activation_checkpoint.mode={'full' if mapping.recompute == 'full' else 'selective'}")
+    words.append(f"--activation_checkpoint.mode={mapping.recompute}")
     return [*words, *(["--parallelism.data_parallel_shard_degree=1"] if mapping.zero == 0 else [])]

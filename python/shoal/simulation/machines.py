@@ -90,7 +90,7 @@ class Machine:
         """Bytes of a device that programs can have."""
         return self._cluster.memory
 
-    @property
+    @functools.cached_property
     def flops(self) -> Mapping[str, float]:
         """Operations a second of products, by element type."""
         return dict(self._cluster.flops)
@@ -145,10 +145,14 @@ class Machine:
         return self.path
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, Machine) and self._cluster.to_text() == other._cluster.to_text()
+        return isinstance(other, Machine) and (self is other or self._contents == other._contents)
 
     def __hash__(self) -> int:
-        return hash(self._cluster.to_text())
+        return hash(self._contents)
+
+    @functools.cached_property
+    def _contents(self) -> str:
+        return self._cluster.to_text()
 
     def __repr__(self) -> str:
         levels = " x ".join(f"{size} ({name})" for name, size in self.levels)

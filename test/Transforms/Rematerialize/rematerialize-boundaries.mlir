@@ -49,3 +49,30 @@ func.func @nested(%w: tensor<8xf32>, %g: tensor<8xf32>) -> (tensor<8xf32>, tenso
   %gy = arith.mulf %gz, %x : tensor<8xf32>
   return %lone, %gy : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// What is read in a wider type is saved in the narrow one: both what runs again
+// and what else goes back convert it for themselves.
+// CHECK-LABEL: @saved_narrow
+// CHECK: %[[X:.*]] = math.exp %arg0
+// CHECK: %[[WIDE:.*]] = arith.extf %[[X]]
+// CHECK: math.sin %[[WIDE]]
+// CHECK: %[[SAVED:.*]] = shoal.optimization_barrier %[[X]] : tensor<8xbf16>
+// CHECK: %[[AGAIN:.*]] = arith.extf %[[SAVED]]
+// CHECK: %[[SIN:.*]] = math.sin %[[AGAIN]]
+// CHECK: arith.mulf %arg1, %[[SIN]]
+// CHECK: %[[NARROW:.*]] = shoal.optimization_barrier %[[X]] : tensor<8xbf16>
+// CHECK: %[[OWN:.*]] = arith.extf %[[NARROW]]
+// CHECK: arith.mulf %{{.*}}, %[[OWN]]
+func.func @saved_narrow(%w: tensor<8xbf16>, %g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %x = math.exp %w : tensor<8xbf16>
+  %in = shoal.remat_boundary %x {region = 0, policy = "nothing"} : tensor<8xbf16>
+  %wide = arith.extf %in : tensor<8xbf16> to tensor<8xf32>
+  %y = math.sin %wide : tensor<8xf32>
+  %z = math.cos %y : tensor<8xf32>
+  %out = shoal.remat_boundary %z {region = 0} : tensor<8xf32>
+  %gz = arith.mulf %g, %y : tensor<8xf32> loc(fused<"gradient">["f.py":1:1])
+  %gy = arith.mulf %gz, %wide : tensor<8xf32>
+  return %out, %gy : tensor<8xf32>, tensor<8xf32>
+}

@@ -86,6 +86,21 @@ def test_the_pruned_search_finds_what_all_of_a_space_has_best(name, machine, fix
     assert len(every) == pruned.space >= pruned.simulated
 
 
+def test_the_best_ones_are_proven_on_request():
+    """All of a space, simulated, have the same first three; nothing that does not fit is among them."""
+    config, found = model("mixtral-8x7b"), shoal.Machine.read("dgx-h100")
+    programs = programs_of(config, found)
+    space = list(mappings(programs.config, found, Job(8, 16, 1024, dict(tp=1, cp=1, micro_batch=1))))
+    made = search(config, programs_of(config, found), space, top=5, proven=3)
+    for mapping in space:
+        programs.make(mapping, "layer", "around", "optimizer")
+    every = sorted(each.seconds for each in (plan_of(config, programs, mapping) for mapping in space) if each.fits)
+    assert [each.seconds for each in made.plans[:3]] == pytest.approx(every[:3], rel=1e-9)
+    assert made.gap == 0 and made.bound >= every[2] * (1 - 1e-9) and all(each.fits for each in made.plans)
+    chosen = choose(tp=1, top=2, proven=2)
+    assert len(chosen.plans) == 2 and "no further mapping of this space has a" in choice_as_text(chosen)
+
+
 def drawn(seed):
     """A model, a machine, one of its mappings and those that share its layer's program, also of more devices."""
     draw = random.Random(seed)

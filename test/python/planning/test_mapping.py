@@ -76,6 +76,7 @@ def test_flags_without_an_effect_are_said(flags, note):
         ("--tensor-paralel-size 2", "--tensor-paralel-size is not known"),
         ("--decoder-first-pipeline-num-layers 3", "stages of different numbers of layers"),
         ("--use-tp-pp-dp-mapping", "stages lie on devices that are next to each other"),
+        ("--recompute-granularity selective --recompute-modules norm", "norm is not one of"),
         ("--recompute-granularity some", "expected full or selective"),
         ("--data-parallel-sharding-strategy all", "expected one of"),
         ("--parallelism.tensor_parallel_degre 2", "nearest is --parallelism.tensor_parallel_degree"),
