@@ -16,9 +16,9 @@ namespace {
 /// A context of its own for each call: calls do not see each other.
 class Compilation {
 public:
-  explicit Compilation(const OnStage &onStage = {},
-                       MLIRContext::Threading threading =
-                           MLIRContext::Threading::ENABLED)
+  explicit Compilation(
+      const OnStage &onStage = {},
+      MLIRContext::Threading threading = MLIRContext::Threading::ENABLED)
       : context(makeRegistry(), threading), collector(&context) {
     // The location says it; the op in generic form is for pass authors.
     context.printOpOnDiagnostic(false);

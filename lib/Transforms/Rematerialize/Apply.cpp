@@ -143,8 +143,7 @@ static bool widens(const GraphOp &view, Operation *op) {
 void Applier::convertAgain() {
   for (auto [number, op] : llvm::enumerate(step.ops)) {
     if (step.graph.ops[number].isBackward ||
-        !widens(step.graph.ops[number], op) ||
-        isConstant(op->getOperand(0)))
+        !widens(step.graph.ops[number], op) || isConstant(op->getOperand(0)))
       continue;
     Operation *first = nullptr;
     for (Operation *user : op->getUsers()) {
