@@ -46,7 +46,7 @@ private:
   using Choices = std::vector<ChoiceIndex>;
   /// Where the search begins.
   struct Start {
-    llvm::StringLiteral name;
+    const char *name;
     /// Nothing where it would not help the best plan so far.
     std::optional<Choices> (Search::*choose)(const Plan *best);
     /// Of chains.
