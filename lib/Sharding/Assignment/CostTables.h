@@ -53,9 +53,13 @@ struct Choice {
   double pricedFlops = 0;
   /// By what the work that is repeated makes compute and memory dearer.
   double repeatFactor = 0;
+  /// Of what a device holds.
+  double held = 0;
 
   double repeats() const { return repeatFactor * (compute + memory); }
-  double cost() const { return compute + memory + reductions + repeats(); }
+  double cost() const {
+    return compute + memory + reductions + repeats() + held;
+  }
 };
 
 /// The labels of all axes of an op, as one number in mixed radix, and in front

@@ -32,6 +32,7 @@ static void addOp(const Plan &plan, unsigned op,
   assignment.cost.memory += choice.memory;
   assignment.cost.reductions += choice.reductions;
   assignment.cost.repeats += choice.repeats();
+  assignment.cost.held += choice.held;
   auto &uses = assignment.uses.emplace_back();
   for (auto [value, layout] : llvm::zip_equal(
            plan.getTables().problem.ops[op].operands, choice.operands))

@@ -76,6 +76,7 @@ void assignment::addOpKey(const Problem::Op &op,
                           std::string &key) {
   addToKey(op.deviceOrder, key);
   addToKey(op.weight, key);
+  addToKey(op.isHeld, key);
   addListToKey(op.manualAxes, key);
   addClasses(op.operands, valueClasses, key);
   addClasses(op.results, valueClasses, key);

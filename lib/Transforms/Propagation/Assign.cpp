@@ -298,19 +298,6 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     return success();
   }
 
-  /// Prices in nanoseconds. Work that is repeated is what it takes.
-  static void priceInTime(const Cluster &cluster, AssignmentOptions &options) {
-    const Chip &chip = cluster.chip;
-    options.cluster = &cluster;
-    // A chip for which no rate is known is bound by its memory.
-    constexpr double kFree = 1e30;
-    options.flopsPerByte =
-        chip.elementwiseFlops > 0 ? chip.elementwiseFlops * 1e-9 : kFree;
-    options.memoryWeight = 1e9 / (chip.memoryBandwidth * chip.memoryEfficiency);
-    options.repeatMargin = 1;
-    options.latencyBytes = 0;
-  }
-
   /// Operations that take as long as sending a byte.
   double balance() const {
     return flopsPerByte > 0 ? flopsPerByte
@@ -334,7 +321,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     options.effort = effort;
     options.foldRepeats = foldRepeats;
     if (cluster)
-      priceInTime(*cluster, options);
+      priceOn(*cluster, options);
     return options;
   }
 
