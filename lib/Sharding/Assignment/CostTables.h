@@ -157,17 +157,22 @@ public:
   /// Price of turning one layout of `value` into another: bytes and latency, or
   /// time, and computeIfSent.
   double reshard(unsigned value, LayoutId from, LayoutId to);
+  /// What it costs at least: by the bound that no plan of a reshard is below,
+  /// where it was not planned yet.
+  double leastReshard(unsigned value, LayoutId from, LayoutId to);
   /// What Value::flopsIfSent costs.
   double computeIfSent(unsigned value) const;
   /// The bytes alone.
-  double reshardBytesOf(unsigned value, LayoutId from, LayoutId to) const;
+  double reshardBytesOf(unsigned value, LayoutId from, LayoutId to);
   /// What the bytes cost, and what starting to send costs, of one run.
   struct SendingPrice {
     double bytes = 0, latency = 0;
   };
-  SendingPrice sendingPrice(unsigned value, LayoutId from, LayoutId to) const;
+  SendingPrice sendingPrice(unsigned value, LayoutId from, LayoutId to);
 
 private:
+  /// Elements of a value that the reshard sends, by its plan or the bound.
+  double elementsOf(unsigned value, LayoutId from, LayoutId to, bool byPlan);
   std::unique_ptr<Choice> resolve(OpClass &opClass, ChoiceIndex index);
   std::optional<OpShardings> shardingsOf(const OpClass &opClass,
                                          const FactorSharding &choice) const;
@@ -191,10 +196,13 @@ private:
   std::vector<Mesh> meshes;
   std::vector<std::unique_ptr<OpClass>> classes;
   std::vector<unsigned> opClasses, kinds, valueClasses;
+  /// Values of equal shapes have reshards of as many elements.
+  std::vector<unsigned> shapeClasses;
   std::deque<Layout> layouts;
   std::vector<llvm::SmallVector<int, 4>> locations;
   llvm::StringMap<LayoutId> layoutIds;
-  llvm::DenseMap<uint64_t, double> reshards;
+  /// By class, from and to: prices, and elements of plans and by the bound.
+  llvm::DenseMap<uint64_t, double> reshards, planned, bounds;
   std::unique_ptr<Known> known;
   KnownCosts *knownCosts;
 };

@@ -45,7 +45,7 @@ static void addOp(const Plan &plan, unsigned op,
 
 static void addReshards(const Plan &plan, unsigned value,
                         const VersionTree &tree, AssignmentCost &cost) {
-  const CostTables &tables = plan.getTables();
+  CostTables &tables = plan.getTables();
   double weight = tables.problem.values[value].weight;
   for (const auto &node : llvm::drop_begin(tree.nodes)) {
     auto price =
