@@ -208,6 +208,15 @@ struct Assignment {
 Assignment assignShardings(const AssignmentProblem &problem,
                            const AssignmentOptions &options = {});
 
+/// Improves a plan of nearly the same program: `start` is how each op is split,
+/// `changed` are the ops that are not in that program. Changes of single ops,
+/// then chains of them that begin at the changed ones and their neighbours: in
+/// time that grows with these, but for one look at each op.
+Assignment improveShardings(const AssignmentProblem &problem,
+                            std::vector<FactorSharding> start,
+                            llvm::ArrayRef<unsigned> changed,
+                            const AssignmentOptions &options = {});
+
 /// Prices in nanoseconds on the cluster, which outlives the search. Work that is
 /// repeated is what it takes.
 void priceOn(const Cluster &cluster, AssignmentOptions &options);

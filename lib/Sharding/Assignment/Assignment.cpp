@@ -8,6 +8,8 @@
 #include "Search.h"
 #include "shoal/Sharding/CanonicalOrder.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
 #include <set>
@@ -35,12 +37,18 @@ static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
     plan = std::move(other);
 }
 
+/// Of the ops that make and read a value those from which chains begin where one
+/// of them is new.
+static constexpr size_t kMaxNear = 8;
+
 namespace {
 /// The search of one problem, in canonical order.
 class Search {
 public:
   Search(const AssignmentProblem &given, const AssignmentOptions &options);
   Assignment run();
+  Assignment improveFrom(llvm::ArrayRef<FactorSharding> start,
+                         llvm::ArrayRef<unsigned> changed);
 
 private:
   using Choices = std::vector<ChoiceIndex>;
@@ -358,14 +366,51 @@ Assignment Search::run() {
   return found;
 }
 
-Assignment shoal::assignShardings(const AssignmentProblem &problem,
-                                  const AssignmentOptions &options) {
-  ReorderedProblem canonical(problem, canonicalOrder(problem));
-  Assignment assignment = Search(canonical.problem, options).run();
+Assignment Search::improveFrom(llvm::ArrayRef<FactorSharding> start,
+                               llvm::ArrayRef<unsigned> changed) {
+  Plan plan(tables, findChoices(tables, start));
+  leaveImpossible(plan);
+  descend(plan, options.maxSweeps);
+  llvm::SmallSetVector<unsigned, 32> seeds;
+  for (unsigned op : changed)
+    for (unsigned value : plan.valuesOf(op))
+      for (unsigned near : plan.opsNear(value, op, kMaxNear))
+        seeds.insert(near);
+  moveChains(plan, options.slack, seeds.getArrayRef());
+  settleResults(plan);
+  return describe(plan, std::move(hints));
+}
+
+static Assignment inOriginalOrder(Assignment assignment,
+                                  const ReorderedProblem &canonical) {
   assignment.ops = canonical.opsBack(std::move(assignment.ops));
   assignment.uses = canonical.opsBack(std::move(assignment.uses));
   assignment.flops = canonical.opsBack(std::move(assignment.flops));
   assignment.values = canonical.valuesBack(std::move(assignment.values));
   assignment.hints.renumber(canonical.ops, canonical.values);
   return assignment;
+}
+
+Assignment shoal::assignShardings(const AssignmentProblem &problem,
+                                  const AssignmentOptions &options) {
+  ReorderedProblem canonical(problem, canonicalOrder(problem));
+  return inOriginalOrder(Search(canonical.problem, options).run(), canonical);
+}
+
+Assignment shoal::improveShardings(const AssignmentProblem &problem,
+                                   std::vector<FactorSharding> start,
+                                   llvm::ArrayRef<unsigned> changed,
+                                   const AssignmentOptions &options) {
+  ReorderedProblem canonical(problem, canonicalOrder(problem));
+  std::vector<FactorSharding> begin;
+  std::vector<unsigned> places(problem.ops.size());
+  for (auto [place, original] : llvm::enumerate(canonical.ops)) {
+    begin.push_back(std::move(start[original]));
+    places[original] = place;
+  }
+  auto changedPlaces = llvm::map_to_vector(
+      changed, [&](unsigned original) { return places[original]; });
+  return inOriginalOrder(Search(canonical.problem, options)
+                             .improveFrom(begin, changedPlaces),
+                         canonical);
 }

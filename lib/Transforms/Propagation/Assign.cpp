@@ -15,6 +15,7 @@
 #include "shoal/Machine/ClusterFile.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
 
@@ -215,7 +216,8 @@ struct Assign : shoal::impl::AssignBase<Assign> {
       return failure();
     if (copies.copySent(solution->extracted, solution->assignment)) {
       // Copies are of what no product is: costs stay those of the same ops.
-      FailureOr<Solution> other = solve(function, mesh, costs);
+      FailureOr<Solution> other =
+          improve(*solution, copies, function, mesh, costs);
       if (failed(other))
         return failure();
       if (other->cost() < solution->cost())
@@ -261,6 +263,40 @@ struct Assign : shoal::impl::AssignBase<Assign> {
            << extracted->problem.ops.size() << " ops, "
            << extracted->values.size() << " values";
     Assignment assignment = assignShardings(extracted->problem, getOptions());
+    return Solution{std::move(*extracted), std::move(assignment)};
+  }
+
+  /// Of the program with copies of ops, from where it was found without: copies
+  /// begin as their originals.
+  FailureOr<Solution> improve(const Solution &found, const Copies &copies,
+                              func::FuncOp function, const Mesh &mesh,
+                              const OneHotCosts &costs) {
+    FailureOr<ExtractedProblem> extracted =
+        extractProblem(function, mesh, costs);
+    if (failed(extracted))
+      return failure();
+    // An op of the program may be several of the problem, always as many.
+    using Key = std::pair<Operation *, unsigned>;
+    auto listOf = [](const ExtractedProblem &problem) {
+      llvm::MapVector<Key, SmallVector<unsigned>> ops;
+      for (auto [id, op] : llvm::enumerate(problem.ops))
+        ops[{op.op, 2 * op.index + op.isResult}].push_back(id);
+      return ops;
+    };
+    auto before = listOf(found.extracted);
+    std::vector<FactorSharding> start(extracted->ops.size());
+    SmallVector<unsigned> changed;
+    for (auto &[key, ids] : listOf(*extracted)) {
+      Key original = key;
+      if (Operation *op = copies.originalOf(key.first)) {
+        original.first = op;
+        llvm::append_range(changed, ids);
+      }
+      for (auto [id, old] : llvm::zip_equal(ids, before.find(original)->second))
+        start[id] = found.assignment.ops[old];
+    }
+    Assignment assignment = improveShardings(
+        extracted->problem, std::move(start), changed, getOptions());
     return Solution{std::move(*extracted), std::move(assignment)};
   }
 
