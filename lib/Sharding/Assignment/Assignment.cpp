@@ -3,6 +3,7 @@
 
 #include "shoal/Sharding/Assignment.h"
 #include "AskingProblem.h"
+#include "Copied.h"
 #include "Fold.h"
 #include "LowerBound.h"
 #include "Search.h"
@@ -48,7 +49,7 @@ public:
   Search(const AssignmentProblem &given, const AssignmentOptions &options);
   Assignment run();
   Assignment improveFrom(llvm::ArrayRef<FactorSharding> start,
-                         llvm::ArrayRef<unsigned> changed);
+                         llvm::ArrayRef<unsigned> copies);
 
 private:
   using Choices = std::vector<ChoiceIndex>;
@@ -367,12 +368,13 @@ Assignment Search::run() {
 }
 
 Assignment Search::improveFrom(llvm::ArrayRef<FactorSharding> start,
-                               llvm::ArrayRef<unsigned> changed) {
+                               llvm::ArrayRef<unsigned> copies) {
   Plan plan(tables, findChoices(tables, start));
   leaveImpossible(plan);
+  makeAsNeeded(plan, copies);
   descend(plan, options.maxSweeps);
   llvm::SmallSetVector<unsigned, 32> seeds;
-  for (unsigned op : changed)
+  for (unsigned op : copies)
     for (unsigned value : plan.valuesOf(op))
       for (unsigned near : plan.opsNear(value, op, kMaxNear))
         seeds.insert(near);
@@ -399,7 +401,7 @@ Assignment shoal::assignShardings(const AssignmentProblem &problem,
 
 Assignment shoal::improveShardings(const AssignmentProblem &problem,
                                    std::vector<FactorSharding> start,
-                                   llvm::ArrayRef<unsigned> changed,
+                                   llvm::ArrayRef<unsigned> copies,
                                    const AssignmentOptions &options) {
   ReorderedProblem canonical(problem, canonicalOrder(problem));
   std::vector<FactorSharding> begin;
@@ -408,9 +410,9 @@ Assignment shoal::improveShardings(const AssignmentProblem &problem,
     begin.push_back(std::move(start[original]));
     places[original] = place;
   }
-  auto changedPlaces = llvm::map_to_vector(
-      changed, [&](unsigned original) { return places[original]; });
+  auto copyPlaces = llvm::map_to_vector(
+      copies, [&](unsigned original) { return places[original]; });
   return inOriginalOrder(Search(canonical.problem, options)
-                             .improveFrom(begin, changedPlaces),
+                             .improveFrom(begin, copyPlaces),
                          canonical);
 }
