@@ -319,8 +319,7 @@ compileText(MLIRContext &context,
 
 /// Nothing is compiled, and nothing kept.
 static FailureOr<Compiled>
-planText(MLIRContext &context,
-         const std::shared_ptr<llvm::SourceMgr> &sources,
+planText(MLIRContext &context, const std::shared_ptr<llvm::SourceMgr> &sources,
          const DriverOptions &options, StageSeconds &seconds) {
   if (!options.statsPath.empty())
     return emitError(UnknownLoc::get(&context))

@@ -73,14 +73,13 @@ static FailureOr<PlanOptions> readOptions(const DriverOptions &options,
 //===----------------------------------------------------------------------===//
 
 static std::string textOf(const Mesh &mesh) {
-  return llvm::join(llvm::map_range(mesh.axes,
-                                    [](const MeshAxis &axis) {
-                                      return llvm::formatv("\"{0}\" = {1}",
-                                                           axis.name,
-                                                           axis.size)
-                                          .str();
-                                    }),
-                    ", ");
+  return llvm::join(
+      llvm::map_range(
+          mesh.axes,
+          [](const MeshAxis &axis) {
+            return llvm::formatv("\"{0}\" = {1}", axis.name, axis.size).str();
+          }),
+      ", ");
 }
 
 static std::string gigabytes(int64_t bytes) {
@@ -110,7 +109,7 @@ static void print(const PlannedShardings &planned, const Cluster &cluster,
                       devices, cluster.name);
   for (auto [i, plan] :
        llvm::enumerate(ArrayRef(planned.plans).take_front(kMost))) {
-    os << llvm::formatv("{0,2}  {1,-32} {2,10} {3,14}\n", i + 1,
+    os << llvm::formatv("{0,2}  {1,-32} {2,10}  {3,16}\n", i + 1,
                         textOf(plan.mesh), timeText(plan.seconds),
                         gigabytes(plan.heldBytes));
     std::string more = i == 0 ? certificateOf(plan) : plan.difference;
@@ -155,8 +154,7 @@ LogicalResult shoal::planProgram(ModuleOp module,
   if (options.partition.machineFile.empty())
     return emitError(loc)
            << "plan: expected a machine to plan for: --machine=machine.toml";
-  support::Result<Cluster> cluster =
-      readCluster(options.partition.machineFile);
+  support::Result<Cluster> cluster = readCluster(options.partition.machineFile);
   if (!cluster)
     return emitError(loc) << "machine: " << cluster.error().message;
   FailureOr<PlanOptions> plan = readOptions(options, *cluster, loc);

@@ -209,17 +209,18 @@ Assignment assignShardings(const AssignmentProblem &problem,
                            const AssignmentOptions &options = {});
 
 /// Improves a plan of nearly the same program: `start` is how each op is split,
-/// `copies` are the ops that are not in that program, and begin as what they are
-/// copies of. They are made as their users need them where that costs less; then
-/// changes of single ops, and chains of them that begin at the copies and their
-/// neighbours: in time that grows with these, but for one look at each op.
+/// `copies` are the ops that are not in that program, and begin as what they
+/// are copies of. They are made as their users need them where that costs less;
+/// then changes of single ops, and chains of them that begin at the copies and
+/// their neighbours: in time that grows with these, but for one look at each
+/// op.
 Assignment improveShardings(const AssignmentProblem &problem,
                             std::vector<FactorSharding> start,
                             llvm::ArrayRef<unsigned> copies,
                             const AssignmentOptions &options = {});
 
-/// Prices in nanoseconds on the cluster, which outlives the search. Work that is
-/// repeated is what it takes.
+/// Prices in nanoseconds on the cluster, which outlives the search. Work that
+/// is repeated is what it takes.
 void priceOn(const Cluster &cluster, AssignmentOptions &options);
 
 } // namespace shoal

@@ -25,8 +25,6 @@ struct MeshSearchOptions {
   /// Bytes that a device has for what it holds before and after a step
   /// (Op::isHeld); nothing: any number.
   std::optional<double> memory;
-  /// Meshes that are searched with full effort, the best of a quick search.
-  unsigned numFull = 5;
 };
 
 /// The best shardings over one mesh.
@@ -41,8 +39,8 @@ struct MeshPlan {
   double heldBytes = 0;
 };
 
-/// The best shardings over each mesh, the cheapest first; where costs are equal
-/// (kSameCost), those that hold less, then those of fewer axes. Meshes over
+/// The best shardings over each mesh, the cheapest first; where costs are equal,
+/// to a thousandth, those that hold less, then those of fewer axes. Meshes over
 /// which nothing fits are left out. `problem` has annotations over no mesh but
 /// the only one.
 ///

@@ -110,8 +110,7 @@ assignment::findChoices(CostTables &tables,
   std::vector<ChoiceIndex> choices;
   choices.reserve(shardings.size());
   for (unsigned op = 0; op < shardings.size(); ++op)
-    choices.push_back(findLabels(tables, op, [&](AxisId axis) {
-      return labelIn(shardings[op], axis);
-    }));
+    choices.push_back(findLabels(
+        tables, op, [&](AxisId axis) { return labelIn(shardings[op], axis); }));
   return choices;
 }

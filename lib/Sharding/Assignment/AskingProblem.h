@@ -32,8 +32,8 @@ std::vector<ChoiceIndex> copyChoices(CostTables &tables, const Plan &plan,
 
 /// For each op of `tables` the choice that splits it so, as far as it has one;
 /// the first where the rule does not allow it.
-std::vector<ChoiceIndex>
-findChoices(CostTables &tables, llvm::ArrayRef<FactorSharding> shardings);
+std::vector<ChoiceIndex> findChoices(CostTables &tables,
+                                     llvm::ArrayRef<FactorSharding> shardings);
 
 } // namespace shoal::assignment
 

@@ -38,8 +38,8 @@ static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
     plan = std::move(other);
 }
 
-/// Of the ops that make and read a value those from which chains begin where one
-/// of them is new.
+/// Of the ops that make and read a value those from which chains begin where
+/// one of them is new.
 static constexpr size_t kMaxNear = 8;
 
 namespace {
@@ -162,7 +162,8 @@ std::optional<Search::Choices> Search::chooseBindingHints(const Plan *best) {
   if (best && followsHints(*best, given))
     return std::nullopt;
   AssignmentProblem other = withBindingHints(given);
-  CostTables binding(other, options, preferredAxisOrder(other), &hints);
+  CostTables binding(other, options, preferredAxisOrder(other), &hints,
+                     &tables);
   Plan plan(binding, *chooseNothing(nullptr));
   improve(plan, options.slack, moves);
   return copyChoices(tables, plan,
@@ -412,7 +413,7 @@ Assignment shoal::improveShardings(const AssignmentProblem &problem,
   }
   auto copyPlaces = llvm::map_to_vector(
       copies, [&](unsigned original) { return places[original]; });
-  return inOriginalOrder(Search(canonical.problem, options)
-                             .improveFrom(begin, copyPlaces),
-                         canonical);
+  return inOriginalOrder(
+      Search(canonical.problem, options).improveFrom(begin, copyPlaces),
+      canonical);
 }

@@ -85,9 +85,9 @@ void assignment::makeAsNeeded(Plan &plan, llvm::ArrayRef<unsigned> copies) {
   for (unsigned op : copies) {
     if (problem.ops[op].results.size() != 1)
       continue;
-    bool isLast = llvm::none_of(
-        valueOps.usersOf[problem.ops[op].results[0]],
-        [&](unsigned user) { return all.contains(user); });
+    bool isLast =
+        llvm::none_of(valueOps.usersOf[problem.ops[op].results[0]],
+                      [&](unsigned user) { return all.contains(user); });
     if (isLast)
       ChainTrial(plan, valueOps, all).run(op);
   }

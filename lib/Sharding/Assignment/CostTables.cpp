@@ -67,13 +67,16 @@ static AxisList axesOfOperands(const Problem &problem, const Problem::Op &op,
 }
 
 CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
-                       const AxisList &axisOrder, const Hints *hints)
+                       const AxisList &axisOrder, const Hints *hints,
+                       const CostTables *alike)
     : problem(problem), options(options),
       emptyShards(asksForEmptyShards(problem)),
       partialValues(asksForPartialValues(problem)),
       flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)),
       valueClasses(findValueClasses(problem)),
-      shapeClasses(findShapeClasses(problem)), known(std::make_unique<Known>()),
+      shapeClasses(findShapeClasses(problem)),
+      shared(alike ? alike->shared : std::make_shared<LayoutTable>()),
+      known(std::make_unique<Known>()),
       knownCosts(&known->costs[flopsPerByte]) {
   if (options.cluster)
     times.emplace(*options.cluster);
@@ -148,12 +151,12 @@ LayoutId CostTables::intern(const Layout &layout) {
   for (const AxisList &dim : layout.sharding.dims)
     addListToKey(dim, key);
   addListToKey(layout.sharding.partial, key);
-  auto [it, isNew] = layoutIds.try_emplace(key, layouts.size());
+  auto [it, isNew] = shared->ids.try_emplace(key, shared->layouts.size());
   if (!isNew)
     return it->second;
-  layouts.push_back(layout);
+  shared->layouts.push_back(layout);
   llvm::SmallVector<int, 4> &where =
-      locations.emplace_back(problem.mesh.axes.size(), Nowhere);
+      shared->locations.emplace_back(problem.mesh.axes.size(), Nowhere);
   for (auto [d, dim] : llvm::enumerate(layout.sharding.dims))
     for (AxisId axis : dim)
       where[axis] = d;
@@ -194,7 +197,7 @@ static bool canReshard(const Sharding &source, const Sharding &target) {
 Resharded CostTables::withManualDims(unsigned value, LayoutId from,
                                      LayoutId to) const {
   const Problem::Value &type = problem.values[value];
-  const Layout &source = layouts[from], &target = layouts[to];
+  const Layout &source = layout(from), &target = layout(to);
   bool isReordered = source.deviceOrder != target.deviceOrder;
   return {withManualDim(type.shape, type.manualAxes, problem.mesh),
           type.elementBytes,
@@ -213,8 +216,9 @@ static uint64_t keyOf(unsigned valueClass, LayoutId from, LayoutId to) {
 
 double CostTables::elementsOf(unsigned value, LayoutId from, LayoutId to,
                               bool byPlan) {
-  auto [elements, isNew] = (byPlan ? planned : bounds)
-                               .try_emplace(keyOf(shapeClasses[value], from, to));
+  auto [elements, isNew] =
+      (byPlan ? shared->planned : shared->bounds)
+          .try_emplace(keyOf(shapeClasses[value], from, to));
   if (!isNew)
     return elements->second;
   const auto &[shape, elementBytes, source, target, mesh, targetMesh] =
@@ -249,7 +253,7 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
   auto [price, isNew] = reshards.try_emplace(
       keyOf(valueClasses[value], from, to), kForbidden); // (R2)
   if (isNew && (partialValues ||
-                canReshard(layouts[from].sharding, layouts[to].sharding))) {
+                canReshard(layout(from).sharding, layout(to).sharding))) {
     SendingPrice each = sendingPrice(value, from, to);
     price->second =
         problem.values[value].weight * (each.bytes + each.latency); // (R4)
@@ -263,8 +267,7 @@ double CostTables::leastReshard(unsigned value, LayoutId from, LayoutId to) {
   if (from == to || !isBounded ||
       reshards.contains(keyOf(valueClasses[value], from, to)))
     return reshard(value, from, to);
-  if (!partialValues &&
-      !canReshard(layouts[from].sharding, layouts[to].sharding))
+  if (!partialValues && !canReshard(layout(from).sharding, layout(to).sharding))
     return kForbidden;
   const Problem::Value &type = problem.values[value];
   double bytes = elementsOf(value, from, to, /*byPlan=*/false) *

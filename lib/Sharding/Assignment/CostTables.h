@@ -125,11 +125,25 @@ std::vector<AxisList> axisOrdersOf(const AssignmentProblem::Op &op,
 struct Known;
 struct KnownCosts;
 
+/// The layouts that a search met, and what moves between them send.
+struct LayoutTable {
+  std::deque<Layout> layouts;
+  /// Of each, by axis.
+  std::vector<llvm::SmallVector<int, 4>> locations;
+  llvm::StringMap<LayoutId> ids;
+  /// By the class of a value's shape, from and to: elements that the plan of a
+  /// reshard sends, and that any plan sends at least.
+  llvm::DenseMap<uint64_t, double> planned, bounds;
+};
+
 class CostTables {
 public:
-  /// Without hints no annotation splits anything.
+  /// Without hints no annotation splits anything. `alike`: of a problem with
+  /// the same values over the same mesh, whose layouts and what moves between
+  /// them send are these, too.
   CostTables(const AssignmentProblem &problem, const AssignmentOptions &options,
-             const AxisList &axisOrder, const Hints *hints = nullptr);
+             const AxisList &axisOrder, const Hints *hints = nullptr,
+             const CostTables *alike = nullptr);
   ~CostTables();
 
   const AssignmentProblem &problem;
@@ -151,8 +165,10 @@ public:
   KnownCosts &getKnownCosts() { return *knownCosts; }
 
   LayoutId intern(const Layout &layout);
-  const Layout &layout(LayoutId id) const { return layouts[id]; }
-  int location(LayoutId id, AxisId axis) const { return locations[id][axis]; }
+  const Layout &layout(LayoutId id) const { return shared->layouts[id]; }
+  int location(LayoutId id, AxisId axis) const {
+    return shared->locations[id][axis];
+  }
 
   /// Price of turning one layout of `value` into another: bytes and latency, or
   /// time, and computeIfSent.
@@ -198,11 +214,9 @@ private:
   std::vector<unsigned> opClasses, kinds, valueClasses;
   /// Values of equal shapes have reshards of as many elements.
   std::vector<unsigned> shapeClasses;
-  std::deque<Layout> layouts;
-  std::vector<llvm::SmallVector<int, 4>> locations;
-  llvm::StringMap<LayoutId> layoutIds;
-  /// By class, from and to: prices, and elements of plans and by the bound.
-  llvm::DenseMap<uint64_t, double> reshards, planned, bounds;
+  std::shared_ptr<LayoutTable> shared;
+  /// Prices by class, from and to.
+  llvm::DenseMap<uint64_t, double> reshards;
   std::unique_ptr<Known> known;
   KnownCosts *knownCosts;
 };

@@ -190,7 +190,8 @@ PricedChange Frontier::findBest(unsigned op,
     if (choice && grants(op, *choice, wishes))
       granting.push_back(next);
   }
-  return plan.findCheapest(op, granting, kNone).value_or(PricedChange{0, kNone});
+  return plan.findCheapest(op, granting, kNone)
+      .value_or(PricedChange{0, kNone});
 }
 
 /// All that the best move of an op depends on.

@@ -71,10 +71,9 @@ double shoal::heldBytes(const AssignmentProblem &problem,
       continue;
     unsigned value = op.results.empty() ? op.operands[0] : op.results[0];
     unsigned version = op.results.empty() ? uses[0] : 0;
-    bytes += localBytes(problem.values[value].shape,
-                        problem.values[value].elementBytes,
-                        assignment.values[value][version].sharding,
-                        problem.mesh);
+    bytes += localBytes(
+        problem.values[value].shape, problem.values[value].elementBytes,
+        assignment.values[value][version].sharding, problem.mesh);
   }
   return bytes;
 }
@@ -97,6 +96,8 @@ namespace {
 
 /// Plans whose costs differ by less are as good as each other.
 constexpr double kSameCost = 1e-3;
+/// What they hold, likewise.
+constexpr double kSameBytes = 1e-2;
 /// The share of a plan's cost that all that is held costs where there is memory
 /// for it.
 constexpr double kTieBreak = 1e-4;
@@ -272,7 +273,8 @@ void MeshSearch::certify(MeshPlan &plan) {
 static bool isBetter(const MeshPlan &a, const MeshPlan &b) {
   if (std::abs(a.cost - b.cost) > kSameCost * std::min(a.cost, b.cost))
     return a.cost < b.cost;
-  if (a.heldBytes != b.heldBytes)
+  if (std::abs(a.heldBytes - b.heldBytes) >
+      kSameBytes * std::min(a.heldBytes, b.heldBytes))
     return a.heldBytes < b.heldBytes;
   return a.mesh.axes.size() < b.mesh.axes.size();
 }
@@ -294,13 +296,16 @@ std::vector<MeshPlan> shoal::searchMeshes(const AssignmentProblem &problem,
   llvm::sort(candidates, [](const Candidate &a, const Candidate &b) {
     return std::pair(a.plan.cost, a.mesh) < std::pair(b.plan.cost, b.mesh);
   });
-  for (Candidate &candidate :
-       llvm::MutableArrayRef(candidates)
-           .take_front(std::min<size_t>(options.numFull, candidates.size())))
-    if (std::optional<MeshPlan> plan =
-            candidate.search.run(options.assignment.effort);
-        plan && isBetter(*plan, candidate.plan))
+  // What a quick search finds is near enough to what a full one does.
+  constexpr double kNear = 1.1;
+  for (Candidate &candidate : candidates) {
+    if (candidate.plan.cost > kNear * candidates[0].plan.cost)
+      break;
+    std::optional<MeshPlan> plan =
+        candidate.search.run(options.assignment.effort);
+    if (plan && isBetter(*plan, candidate.plan))
       candidate.plan = std::move(*plan);
+  }
   // The best first: what is as good is no order of its own, so none of sort's.
   for (size_t i = 0; i < candidates.size(); ++i) {
     auto best = candidates.begin() + i;

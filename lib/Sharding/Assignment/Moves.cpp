@@ -84,8 +84,8 @@ std::optional<ChoiceIndex> MoveTrial::findCheapest(unsigned op,
     if (ChoiceIndex index = opClass.withLabel(plan.choiceOf(op), axis, label);
         grants(op, index, want))
       granting.push_back(index);
-  auto best = plan.findCheapest(op, granting,
-                                std::numeric_limits<double>::infinity());
+  auto best =
+      plan.findCheapest(op, granting, std::numeric_limits<double>::infinity());
   if (!best)
     return std::nullopt;
   return best->index;

@@ -22,9 +22,9 @@ static void addValueType(const Problem::Value &value, std::string &key) {
   addToKey(value.flopsIfSent, key);
 }
 
-static std::vector<unsigned>
-findClasses(const Problem &problem,
-            void (*addKey)(const Problem::Value &, std::string &)) {
+static std::vector<unsigned> findClasses(const Problem &problem,
+                                         void (*addKey)(const Problem::Value &,
+                                                        std::string &)) {
   llvm::StringMap<unsigned> ids;
   std::vector<unsigned> classes;
   for (const Problem::Value &value : problem.values) {

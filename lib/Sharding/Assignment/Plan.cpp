@@ -231,7 +231,7 @@ double Plan::computeChange(unsigned op, const Choice &next,
   double change = next.cost() - current[op]->cost();
   apply(op, *current[op], next);
   for (unsigned value : touched[op])
-    change += (this->*costOf)(value) - values[value].cost;
+    change += (this->*costOf)(value)-values[value].cost;
   apply(op, next, *current[op]);
   return change;
 }

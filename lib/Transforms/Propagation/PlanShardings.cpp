@@ -5,6 +5,7 @@
 #include "Copies.h"
 #include "Extract.h"
 #include "mlir/IR/IRMapping.h"
+#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 #include "shoal/Machine/Cluster.h"
@@ -23,7 +24,7 @@ using namespace shoal;
 /// Costs that differ by less are the same.
 static constexpr double kSameCost = 1e-3;
 /// Searches with fewer annotations.
-static constexpr unsigned kMaxTrials = 24;
+static constexpr unsigned kMaxTrials = 10;
 
 namespace {
 
@@ -67,6 +68,7 @@ private:
                                 const Mesh &mesh);
   FailureOr<unsigned> annotateValues(MeshPlan &best,
                                      const Extracted &extracted);
+  LogicalResult emitTooLarge();
 
   ModuleOp module;
   const PlanOptions &options;
@@ -130,9 +132,8 @@ FailureOr<SmallVector<Mesh>> Planner::listMeshes() {
       return failure();
     if (options.devices > 0 && options.devices != mesh->numDevices())
       return meshOp.emitError()
-             << "plan: mesh \"" << mesh->name << "\" has "
-             << mesh->numDevices() << " devices, but " << options.devices
-             << " are planned for";
+             << "plan: mesh \"" << mesh->name << "\" has " << mesh->numDevices()
+             << " devices, but " << options.devices << " are planned for";
     return SmallVector<Mesh>{*mesh};
   }
   if (options.devices < 1)
@@ -149,10 +150,9 @@ FailureOr<SmallVector<Mesh>> Planner::listMeshes() {
     for (int64_t size : options.shape)
       product *= size;
     if (product != options.devices)
-      return module.emitError()
-             << "plan: the mesh's axes have " << product
-             << " devices together, but " << options.devices
-             << " are planned for";
+      return module.emitError() << "plan: the mesh's axes have " << product
+                                << " devices together, but " << options.devices
+                                << " are planned for";
     shapes = {options.shape};
   }
   return llvm::map_to_vector(
@@ -165,8 +165,7 @@ FailureOr<Extracted> Planner::extract() {
   extracted.scratch = cast<ModuleOp>(module->clone(mapping));
   for (auto [value, copy] : mapping.getValueMap())
     extracted.origins[copy] = value;
-  auto copy =
-      extracted.scratch->lookupSymbol<func::FuncOp>(function.getName());
+  auto copy = extracted.scratch->lookupSymbol<func::FuncOp>(function.getName());
   Copies copies(copy);
   FailureOr<Mesh> mesh = collectMesh(*extracted.scratch);
   if (failed(mesh))
@@ -242,8 +241,7 @@ static llvm::MapVector<Value, Sharding> layoutsOf(const Extracted &extracted,
                        });
       const Sharding &made = found.values[value][0].sharding;
       Value own = extracted.originOf(value);
-      if (own && depends[value] && !origin.isArgument() &&
-          made.partial.empty())
+      if (own && depends[value] && !origin.isArgument() && made.partial.empty())
         layouts[own] = made;
     }
   return layouts;
@@ -329,9 +327,8 @@ FailureOr<unsigned> Planner::annotateValues(MeshPlan &best,
 /// Shards of each dimension.
 static SmallVector<int64_t> shardsOf(const Sharding &sharding,
                                      const Mesh &mesh) {
-  return llvm::map_to_vector(sharding.dims, [&](const AxisList &axes) {
-    return mesh.sizeOf(axes);
-  });
+  return llvm::map_to_vector(
+      sharding.dims, [&](const AxisList &axes) { return mesh.sizeOf(axes); });
 }
 
 /// "4 x 1 x 1", or "whole".
@@ -363,6 +360,25 @@ static std::string differenceOf(const MeshPlan &plan, const MeshPlan &best,
   return "";
 }
 
+/// With a note at the largest argument.
+LogicalResult Planner::emitTooLarge() {
+  InFlightDiagnostic error =
+      function.emitError("plan: no shardings of arguments and results were "
+                         "found that fit ")
+      << llvm::formatv("{0:N} bytes of a device", *options.memory).str();
+  BlockArgument largest;
+  for (BlockArgument argument : function.getArguments())
+    if (!largest || tensorBytes(argument) > tensorBytes(largest))
+      largest = argument;
+  if (largest)
+    error.attachNote(largest.getLoc())
+        << describeArgument(function, largest.getArgNumber())
+        << llvm::formatv(" is the largest, of {0:N} bytes",
+                         tensorBytes(largest))
+               .str();
+  return error;
+}
+
 static ShardingPlan describe(const MeshPlan &plan) {
   ShardingPlan described{plan.mesh, plan.cost * 1e-9, std::nullopt,
                          int64_t(plan.heldBytes), ""};
@@ -389,9 +405,7 @@ FailureOr<PlannedShardings> Planner::run() {
   std::vector<MeshPlan> found =
       searchMeshes(extracted->problem.problem, *meshes, search);
   if (found.empty())
-    return function.emitError()
-           << "plan: no shardings of arguments and results were found that fit "
-           << *options.memory << " bytes of a device";
+    return emitTooLarge();
   PlannedShardings planned;
   for (const MeshPlan &plan : found) {
     planned.plans.push_back(describe(plan));
