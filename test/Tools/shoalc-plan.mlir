@@ -23,6 +23,8 @@
 // RUN: not shoalc %s --plan --machine=%shoal_src_root/machines/dgx-h100.toml --devices=8 --memory-limit=1kB 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not shoalc %s --plan --machine=%shoal_src_root/machines/dgx-h100.toml --devices=8 --stats=%t.json 2>&1 | FileCheck %s --check-prefix=STATS
 
+// RUN: not shoalc %s --devices=8 --emit=summary -o - 2>&1 | FileCheck %s --check-prefix=ALONE
+
 // TABLE: plans for 8 devices of dgx-h100
 // TABLE:  1  "x" = 8 {{ *[0-9.]+ us +[0-9.,]+ (GB|bytes)}}
 // TABLE-NEXT: none over this mesh is faster
@@ -49,6 +51,7 @@
 // AXES: error: max-axes: expected 1 to 4 but got 9
 // MEMORY: error: plan: no shardings of arguments and results were found that fit 1,000 bytes of a device
 // MEMORY: note: argument 0 is the largest, of 8,388,608 bytes
+// ALONE: error: devices: expected --plan, too
 // STATS: error: plan: statistics are of a program that is compiled: compile what --plan writes
 
 func.func @f(%x: tensor<4096x512xf32>, %w: tensor<512x4096xf32>, %v: tensor<4096x512xf32>) -> tensor<4096x512xf32> {

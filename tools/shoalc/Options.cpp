@@ -205,6 +205,14 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   cl::ParseCommandLineOptions(argc, argv, "Shoal compiler\n");
   if (line.plan)
     line.emit = Emit::Plan;
+  for (const cl::Option *option : {static_cast<cl::Option *>(&line.devices),
+                                   static_cast<cl::Option *>(&line.fixMesh),
+                                   static_cast<cl::Option *>(&line.maxAxes)})
+    if (!line.plan && option->getNumOccurrences() > 0) {
+      WithColor::error(errs(), "shoalc")
+          << option->ArgStr << ": expected --plan, too\n";
+      return std::nullopt;
+    }
   if ((line.emit == Emit::Executable || line.emit == Emit::Shared) &&
       (line.output == "-" || (line.output.empty() && line.simulate.empty()))) {
     WithColor::error(errs(), "shoalc")

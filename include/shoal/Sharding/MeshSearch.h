@@ -39,10 +39,10 @@ struct MeshPlan {
   double heldBytes = 0;
 };
 
-/// The best shardings over each mesh, the cheapest first; where costs are equal,
-/// to a thousandth, those that hold less, then those of fewer axes. Meshes over
-/// which nothing fits are left out. `problem` has annotations over no mesh but
-/// the only one.
+/// The best shardings over each mesh, the cheapest first; where costs are
+/// equal, to a thousandth, those that hold less, then those of fewer axes.
+/// Meshes over which nothing fits are left out. `problem` has annotations over
+/// no mesh but the only one.
 ///
 /// What is held has a price, which rises until it fits the memory (Everett's
 /// generalised Lagrange multipliers, 1963); then arguments take the shardings

@@ -29,7 +29,7 @@ struct PlanOptions {
   /// As --shoal-assign has them.
   MachineKind machine = MachineKind::GPU;
   bool denseOneHots = false;
-  double oneHotGain = 64;
+  double oneHotGain = 32;
 };
 
 /// The best plan over one mesh.
