@@ -14,7 +14,8 @@ import jax.numpy as jnp
 
 import shoal
 from shoal import P, optim
-from shoal.moe import Layout, MoeConfig, attention, cross_entropy, moe, total_loss
+from shoal.layers import attention, cross_entropy
+from shoal.moe import Layout, MoeConfig, moe, total_loss
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def layer(config: Config, x, weights):
     """Attention and experts, each beside what passes by: [B, S, M] -> ([B, S, M], aux)."""
     y = shoal.rms_norm(x, weights["attention_norm"])
     heads = (weights[name] for name in ("wq", "wk", "wv", "out"))
-    x = x + shoal.moe.self_attention(y, *heads, causal=True)
+    x = x + shoal.layers.self_attention(y, *heads, causal=True)
     y = shoal.rms_norm(x, weights["expert_norm"])
     experts = (weights[name] for name in ("router", "wi", "wo"))
     out = shoal.moe.moe_layer(y, *experts, k=2, capacity=config.capacity, axes=("data", "expert"))
@@ -88,5 +88,5 @@ def loss_of(config: Config, parameters, tokens):
     logits = shoal.einsum(
         "BSM,VM->BSV", shoal.rms_norm(x, parameters["norm"]), parameters["embed"]
     )
-    loss = shoal.moe.cross_entropy(logits, targets)
+    loss = shoal.layers.cross_entropy(logits, targets)
     return loss + 0.01 * shoal.sum(aux), {"nll": loss}

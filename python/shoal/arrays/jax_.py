@@ -214,6 +214,11 @@ def mesh_of(mesh: Mesh, devices: Sequence[Any] | None = None) -> AbstractMesh | 
     return DeviceMesh(ordered.reshape(sizes), names, axis_types=types)
 
 
+def mesh_around() -> Mesh | None:
+    around = jax.sharding.get_abstract_mesh()
+    return None if around.empty else Mesh(dict(around.shape))
+
+
 def _mesh_around(mesh: Mesh) -> Any:
     """That which jax.set_mesh has set, where it has the axes; else the mesh as it is."""
     around = jax.sharding.get_abstract_mesh()

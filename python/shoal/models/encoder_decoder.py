@@ -38,8 +38,8 @@ from shoal.models.layer import bias_of
 from shoal.models.documents import begins_of, is_of_one, positions_of
 from shoal.models.rope import rope_of, rotate
 from shoal.moe.config import MoeConfig
-from shoal.moe.gshard import attention, feed_forward
-from shoal.moe.labels import cross_entropy_sum
+from shoal.layers import attention, feed_forward
+from shoal.layers.labels import cross_entropy_sum
 from shoal.moe.layer import MoeMetrics, moe
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import stacked_losses, total_loss

@@ -17,14 +17,7 @@ from shoal.moe.config import MoeConfig
 from shoal.moe.dispatching import combine, dispatch, plan_dispatch
 from shoal.moe.experts import apply_experts
 from shoal.moe.folding import fold
-from shoal.moe.gshard import (
-    GShardOutput,
-    attention,
-    feed_forward,
-    moe_layer,
-    self_attention,
-)
-from shoal.moe.labels import cross_entropy, cross_entropy_sum
+from shoal.moe.gshard import GShardOutput, moe_layer
 from shoal.moe.layer import MoeMetrics, MoeOutput, metrics_of, moe
 from shoal.moe.layout import Layout, Schedule
 from shoal.moe.limiting import limit
@@ -35,8 +28,6 @@ from shoal.moe.upcycling import upcycle
 
 __all__ = [
     "Buffers", "GShardOutput", "Layout", "MoeConfig", "MoeMetrics", "MoeOutput", "Routing", "Schedule",
-    "apply_experts", "attention", "balance_losses", "combine", "cross_entropy", "cross_entropy_sum",
-    "dispatch", "feed_forward", "fold", "init_params", "limit", "metrics_of", "moe", "moe_layer", "param_shapes",
-    "param_shardings", "plan_dispatch", "route", "self_attention", "total_loss",
-    "upcycle", "update_expert_bias",
+    "apply_experts", "balance_losses", "combine", "dispatch", "fold", "init_params", "limit", "metrics_of", "moe", "moe_layer", "param_shapes",
+    "param_shardings", "plan_dispatch", "route", "total_loss", "upcycle", "update_expert_bias",
 ]  # fmt: skip

@@ -95,7 +95,7 @@ def moe(
     buffers = apply_experts(buffers, as_used(params, layout, whole), config, expert)
     y = layout.spread(combine(buffers, routing, config)).astype(whole.dtype)
     y = meanwhile.join(y.reshape(*whole.shape))
-    losses = balance_losses(routing, config, math.prod(outer[:-1]))
+    losses = balance_losses(routing, config, math.prod(outer[:-1]), masked=real is not None)
     return MoeOutput(y, losses, _counted(routing, buffers, config))
 
 

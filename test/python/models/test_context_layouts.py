@@ -44,7 +44,7 @@ def test_cross_entropy_of_a_split_vocabulary(sizes):
 
     def loss(logits, labels):
         logits = layout.constrain(logits, "dp", "cp", "tp")
-        return shoal.moe.cross_entropy(logits, labels)
+        return shoal.layers.cross_entropy(logits, labels)
 
     place = layout.P("dp", "cp", "tp")
     args = (shoal.TensorSpec((batch, length, model.config.vocab_size), "float32", place),

@@ -13,7 +13,7 @@ from frontend_testing import assert_same
 from shoal import optim
 from shoal.models import from_config
 from shoal.models.weights import from_tensors, to_tensors
-from shoal.moe import cross_entropy
+from shoal.layers import cross_entropy
 from shoal_testing import ROOT
 from test_models import FAMILIES, load
 

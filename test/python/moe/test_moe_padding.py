@@ -7,9 +7,9 @@ import pytest
 
 from frontend_testing import assert_same, evaluate, shoal
 from shoal.frontend.pytrees import flatten, map_leaves
+from shoal.layers import attention, cross_entropy, cross_entropy_sum
 from shoal.moe import (
-    Layout, MoeConfig, apply_experts, attention, balance_losses, combine, cross_entropy, cross_entropy_sum, dispatch,
-    init_params, limit, moe, route, total_loss,
+    Layout, MoeConfig, apply_experts, balance_losses, combine, dispatch, init_params, limit, moe, route, total_loss,
 )
 
 B, S, M, E, H = 2, 8, 6, 4, 10

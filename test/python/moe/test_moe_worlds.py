@@ -24,7 +24,8 @@ from shoal import P
 from shoal.arrays import mesh_of, named_shardings, ragged_einsum
 from shoal.jax.frontend import JaxFrontend
 from shoal.mesh import Axis
-from shoal.moe import Layout, MoeConfig, attention, cross_entropy, init_params, moe, noise, param_shapes, param_shardings
+from shoal.layers import attention, cross_entropy
+from shoal.moe import Layout, MoeConfig, init_params, moe, moe_layer, noise, param_shapes, param_shardings
 
 CASES = cases()
 TIGHT = {"moe_group_size": 8, "gated_linear_unit": True, "hidden_act": "silu"}
@@ -232,6 +233,27 @@ def test_shardings_of_a_layout():
         mesh_of(layout.mesh, jax.devices()[:1])
     with pytest.raises(shoal.UnsupportedError, match='axis "x1":\\(1\\)2 is a part of one'):
         named_shardings(P(Axis("x1", 1, 2)), layout.mesh)
+
+
+def test_gshards_layer_is_the_frontends(tmp_path):
+    """Also its gradients, and its annotations over a mesh that is set."""
+    rng = np.random.default_rng(7)
+    shapes = ((4, 16, 8), (8, 8), (8, 8, 12), (8, 12, 8))
+    args = tuple((rng.standard_normal(shape) / 3).astype(np.float32) for shape in shapes)
+
+    def of_world(sum_of, value_and_grad):
+        def loss(*args):
+            out = moe_layer(*args, capacity=3)
+            return sum_of(out.y * out.y) + out.aux, out
+
+        return value_and_grad(loss, (0, 1, 2, 3), has_aux=True)
+
+    expected = evaluate(tmp_path, of_world(shoal.sum, shoal.value_and_grad), *args)
+    of_jax = of_world(jnp.sum, jax.value_and_grad)
+    assert_equal(jax.jit(of_jax)(*args), expected, 1e-6)
+    with jax.sharding.use_abstract_mesh(mesh_of(shoal.Mesh(expert=4))):
+        annotated = str(jax.make_jaxpr(lambda *args: moe_layer(*args, capacity_factor=1.25).y)(*map(jnp.asarray, args)))
+    assert annotated.count("sharding_constraint[") > 4 and "sharding_constraint[" not in str(jax.make_jaxpr(of_jax)(*args))
 
 
 def test_errors_are_those_of_the_frontend():
