@@ -38,7 +38,7 @@ from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of
 from shoal.models.upcycling import upcycled
 from shoal.layers.labels import IGNORE_INDEX
 from shoal.moe.layout import SINGLE, Layout
-from shoal.moe.own_router import Router, RouterShapes
+from shoal.moe.parts import Router, RouterShapes
 from shoal.moe.parameters import buffer_mask, decay_mask
 
 __all__ = [

@@ -100,7 +100,7 @@ def _decode(
         x = layout.constrain(norm(x, params["norm"], config), _ROWS, "cp", None)
         logits = layout.constrain(einsum("BSM,VM->BSV", x, as_value(head, x)), _ROWS, "cp", "tp")
     if metrics is None:
-        none = zeros((0, config.moe.num_experts), "float32", like=x)
+        none = zeros((0, config.moe.experts.number), "float32", like=x)
         return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32", like=x)), {})
     if config.balance_over_layers == "mean":
         balance = balance / metrics.needed.shape[0]

@@ -24,10 +24,8 @@ Axes = str | Sequence[str]
 class GShardOutput(NamedTuple):
     """What `moe_layer` gives.
 
-    y [G, S, M]; zero for tokens that no expert had room for: add the input to it.
-    aux: the auxiliary loss that balances the experts, a scalar.
-    routed [E]: how many choices of each expert there were, float32.
-    kept [E]: how many of these found room, so, too.
+    y [G, S, M]; zero for tokens that no expert had room for: add the input to it. aux: the auxiliary loss that balances
+    the experts, a scalar. routed, kept [E] float32: how many choices of each expert there were, and found room.
     """
 
     y: Array
@@ -60,7 +58,8 @@ def moe_layer(
     annotated.
     """
     tokens, *weights = (as_value(value, like(x, router, wi, wo)) for value in (x, router, wi, wo))
-    config = _config(_sizes(tokens, *weights), k, capacity, capacity_factor)
+    check((tokens.ndim, weights[1].ndim) == (3, 3), f"moe_layer: expected x [G, S, M] and wi [E, M, H], got {list(tokens.shape)}")
+    config = _config(tokens, weights[1].shape, k, capacity, capacity_factor)
 
     def expert(linear: Linear, rows: Array, params: Mapping[str, Any], config: MoeConfig) -> Array:
         return linear(activation(linear(rows, params["wi"], None)), params["wo"], None)
@@ -70,9 +69,9 @@ def moe_layer(
     return GShardOutput(out.y, out.losses["gshard"], out.metrics.counts, out.metrics.kept)
 
 
-def _config(sizes: tuple[int, int, int], k: int, capacity: int | None, factor: float | None) -> MoeConfig:
-    """sizes: S, E and H."""
-    tokens, experts, hidden = sizes
+def _config(x: Array, shape: tuple[int, ...], k: int, capacity: int | None, factor: float | None) -> MoeConfig:
+    """Of tokens, and of the experts' first matrix."""
+    tokens, (experts, _, hidden) = x.shape[1], shape
     if (capacity is None) == (factor is None):
         raise TraceError("moe_layer: expected one of capacity and capacity_factor")
     check(capacity is None or capacity > 0, f"moe_layer: capacity {capacity} is not positive")
@@ -82,20 +81,8 @@ def _config(sizes: tuple[int, int, int], k: int, capacity: int | None, factor: f
     return MoeConfig.gshard(
         experts, hidden, moe_router_topk=k, second_policy="random" if k > 1 else "all", min_capacity=least,
         moe_expert_capacity_factor=factor, moe_group_size=tokens, moe_token_dispatcher_type="sort",
+        moe_router_dtype="fp64" if x.dtype == "float64" else "fp32",
     )  # fmt: skip
-
-
-def _sizes(x: Array, router: Array, wi: Array, wo: Array) -> tuple[int, int, int]:
-    """S, E and H."""
-    shapes = f"x {list(x.shape)}, router {list(router.shape)}, wi {list(wi.shape)}, wo {list(wo.shape)}"
-    check(
-        (x.ndim, router.ndim, wi.ndim, wo.ndim) == (3, 2, 3, 3)
-        and router.shape[0] == x.shape[2]
-        and wi.shape[:2] == router.shape[::-1]
-        and wo.shape == (wi.shape[0], wi.shape[2], x.shape[2]),
-        f"moe_layer: expected x [G, S, M], router [M, E], wi [E, M, H], wo [E, H, M], got {shapes}",
-    )
-    return x.shape[1], wi.shape[0], wi.shape[2]
 
 
 class _Open(Layout):

@@ -38,7 +38,7 @@ def balance_losses(
             scores=of_valid(routing.scores, routing.valid), logits=of_valid(routing.logits, routing.valid)
         )
     made = {}
-    for name in config.moe_router_load_balancing_type:
+    for name in config.router.losses:
         if not config.has_loss(name):
             continue
         if name == "seq_aux_loss":
@@ -75,10 +75,10 @@ def update_expert_bias(bias: ArrayLike, counts: ArrayLike, config: MoeConfig) ->
     """The bias [..., E] after a step (arXiv 2408.15664; DeepSeek-V3, arXiv 2412.19437, section 2.1.2); counts
     [..., E] are those of its whole global batch.
 
-    An expert with less than the mean gets `moe_router_bias_update_rate` more, one with more less.
+    An expert with less than the mean gets the router's `bias_rate` more, one with more less.
     """
     loads = as_value(counts, bias).astype("float32")
-    return as_value(bias, loads) + sign(mean(loads, -1, keepdims=True) - loads) * config.moe_router_bias_update_rate
+    return as_value(bias, loads) + sign(mean(loads, -1, keepdims=True) - loads) * config.router.bias_rate
 
 
 def _aux_loss(routing: Routing, config: MoeConfig, masked: bool) -> Array:
@@ -87,9 +87,9 @@ def _aux_loss(routing: Routing, config: MoeConfig, masked: bool) -> Array:
     f_e: which part of the k S choices of the best scores are of the expert, without its bias and
     the limits of groups; P_e: its mean score. 1 where all experts have the same.
     """
-    best = top_k(routing.scores, config.moe_router_topk)[1]
-    chosen = sum(one_hot(best, config.num_experts, routing.scores.dtype), 2)
-    return _balance(routing, chosen / config.moe_router_topk, masked) * config.num_experts
+    best = top_k(routing.scores, config.router.k)[1]
+    chosen = sum(one_hot(best, config.experts.number, routing.scores.dtype), 2)
+    return _balance(routing, chosen / config.router.k, masked) * config.experts.number
 
 
 def _gshard(routing: Routing, config: MoeConfig, masked: bool) -> Array:
@@ -97,8 +97,8 @@ def _gshard(routing: Routing, config: MoeConfig, masked: bool) -> Array:
 
     DeepSpeed's of two choices and Tutel's are E^2 times it.
     """
-    first = one_hot(routing.experts[:, :, 0], config.num_experts, routing.scores.dtype)
-    return _balance(routing, first, masked) / config.num_experts
+    first = one_hot(routing.experts[:, :, 0], config.experts.number, routing.scores.dtype)
+    return _balance(routing, first, masked) / config.experts.number
 
 
 def _balance(routing: Routing, chosen: Array, masked: bool) -> Array:
@@ -122,9 +122,9 @@ def _importance(routing: Routing, config: MoeConfig, masked: bool) -> Array:
     The load is how probably the noise lifts a score to the k best. Tutel compares scores with
     logits there; here both are scores (docs/guide/MoE.md).
     """
-    clean = balanced_scores(routing.logits, config.moe_router_score_function)
-    threshold = top_k(routing.scores, config.moe_router_topk)[0][..., -1:]
-    deviation = config.gate_noise / config.num_experts
+    clean = balanced_scores(routing.logits, config.router.function)
+    threshold = top_k(routing.scores, config.router.k)[0][..., -1:]
+    deviation = config.router.gate_noise / config.experts.number
     lifted = 0.5 * (1 + erf((clean - threshold) / (deviation * float(np.sqrt(2.0)))))
     vectors = [sum(of_valid(each, routing.valid), (0, 1)) for each in (clean, lifted)]
     return 0.5 * (_variation(vectors[0]) + _variation(vectors[1]))

@@ -121,6 +121,10 @@ def test_what_counts_is_counted_in_float32(tmp_path, dtype):
 
 def test_sizes_that_do_not_fit():
     x, wg, wi, wo = ARGS
-    message = r"expected x \[G, S, M\], .* got x \[4, 12, 6\], router \[6, 7\], wi \[8, 6, 10\]"
-    with pytest.raises(shoal.TraceError, match=message):
-        shoal.trace(layer, (x, wg[:, :7], wi, wo))
+    for args, message in (
+        ((x, wg[:, :7], wi, wo), r'parameter "router" \[6, 7\]: expected \[6, 8\] of this configuration'),
+        ((x, wg, wi, wo[:, :9]), r'"EGCM,EMH->EGCH": letter M is 10 in operand 0 and 9 in operand 1'),
+        ((x[0], wg, wi, wo), r"moe_layer: expected x \[G, S, M\] and wi \[E, M, H\], got \[12, 6\]"),
+    ):
+        with pytest.raises(shoal.TraceError, match=message):
+            shoal.trace(lambda *args: shoal.moe.moe_layer(*args, capacity=C).y, args)
