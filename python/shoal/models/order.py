@@ -50,7 +50,7 @@ def check_order_free(config: MoeConfig, order: Order, length: int, has_noise: bo
         return
     size = config.group_size
     whats = {
-        "noise": has_noise, f"{config.room}": config.room is not None,
+        "noise": has_noise, "a capacity": config.room is not None,
         f"group_size={size}": size is not None and size % length != 0,
     }  # fmt: skip
     for what in (what for what, differs in whats.items() if differs):

@@ -103,6 +103,7 @@ JOINED: dict[str, Callable[[Fields], Any]] = {
 }  # fmt: skip
 
 ROUTERS = {"topk": p.TopK, "sinkhorn": p.Sinkhorn, "expert_choice": p.ExpertChoice, "hash": p.Hash, "cosine": p.Cosine}
+_SHARED = "moe_shared_expert_intermediate_size"
 _SAMPLING = {"RSample": "first", "gumbel": "second", "random": "later"}
 _WORDS: dict[str, tuple[Any, ...]] = {
     "router_type": tuple(ROUTERS),
@@ -112,11 +113,10 @@ _WORDS: dict[str, tuple[Any, ...]] = {
     "moe_token_drop_policy": ("probs", "position", "random"),
     "position_order": ("choice", "token"),
 }
-_OPTIONAL_SIZE = LAWS["group_size"]
 _LAWS: dict[str, Law] = {
     **{name: LAWS[row.field] for name, row in FLAT.items() if row.field in LAWS and row.field not in JOINED},
     **{name: Law(words.__contains__, f"one of {list(words)}") for name, words in _WORDS.items()},
-    **dict.fromkeys(("moe_router_num_groups", "moe_router_group_topk", "moe_shared_expert_intermediate_size"), _OPTIONAL_SIZE),
+    **dict.fromkeys(("moe_router_num_groups", "moe_router_group_topk", _SHARED), LAWS["group_size"]),
     "moe_expert_capacity_factor": LAWS["factor"]._replace(is_optional=True),
     "moe_router_bias_update_rate": LAWS["gate_noise"],
     "swiglu_limit": LAWS["limit"]._replace(is_optional=True),
@@ -196,15 +196,14 @@ def _kinds(given: Fields) -> dict[str, tuple[Any, str]]:
         "router": (router, "router_type"),
         "own": (None if given["router"] is None else p.OwnRouter, "router"),
         "dispatch": (p.Dispatch, "moe_token_dispatcher_type"),
-        "beside": (_beside(given), "moe_shared_expert_intermediate_size"),
+        "beside": (_beside(given), _SHARED),
     }
 
 
 def _beside(given: Fields) -> type | None:
-    shared = "moe_shared_expert_intermediate_size"
-    if given["use_residual"] and given[shared] is not None:
-        _refuse(given, "use_residual", shared, "the residual expert is the shared one with weights")
-    return p.Residual if given["use_residual"] else p.Shared if given[shared] is not None else None
+    if given["use_residual"] and given[_SHARED] is not None:
+        _refuse(given, "use_residual", _SHARED, "the residual expert is the shared one with weights")
+    return p.Residual if given["use_residual"] else p.Shared if given[_SHARED] is not None else None
 
 
 def flat_of(config: Any) -> dict[str, Any]:
@@ -224,9 +223,8 @@ def read(config: Any, name: str) -> Any:
 
 def _rates(config: Any) -> Any:
     """One coefficient where all losses have the same."""
-    losses = config.router.losses
-    rates = list(losses.values()) or [0.0]
-    return rates[0] if all(rate == rates[0] for rate in rates) else dict(losses)
+    rates = list(config.router.losses.values()) or [0.0]
+    return rates[0] if all(rate == rates[0] for rate in rates) else dict(config.router.losses)
 
 
 _SECOND = {part: word for word, part in _SAMPLING.items() if part != "first"}

@@ -41,7 +41,6 @@ def _is_coefficient(value: Any) -> bool:
 
 FINITE = _number(lambda x: -inf < x < inf, "a number")
 _SIZE = Law(lambda x: isinstance(x, Integral) and not isinstance(x, bool) and x >= 1, "a positive integer")
-_SIZE_OR_NONE = _SIZE._replace(is_optional=True)
 _POSITIVE = _number(lambda x: 0 < x < inf, "a positive number")
 _AT_LEAST_0 = _number(lambda x: 0 <= x < inf, "a number of at least 0")
 _COEFFICIENT = "neither a number nor a tuple of one for each layer"
@@ -49,7 +48,7 @@ LOSSES = ("aux_loss", "seq_aux_loss", "global_aux_loss", "gshard", "importance")
 
 LAWS: dict[str, Law] = {
     **dict.fromkeys(("number", "hidden", "k", "chosen", "least", "alignment", "microbatches", "interleave"), _SIZE),
-    **dict.fromkeys(("best_of", "group_size"), _SIZE_OR_NONE),
+    **dict.fromkeys(("best_of", "group_size"), _SIZE._replace(is_optional=True)),
     **dict.fromkeys(("scaling", "rank_factor"), _POSITIVE._replace(is_optional=True)),
     "limit": _POSITIVE,
     "alpha": FINITE,

@@ -17,6 +17,7 @@ from shoal.arrays import (
     Array, ArrayLike, as_value, erf, like, logsumexp, maximum, mean, one_hot, sign, square, stack, stop_gradient,
     sum, top_k, zeros,
 )  # fmt: skip
+from shoal.frontend.checks import check
 from shoal.moe.config import MoeConfig
 from shoal.moe.routing import Routing
 from shoal.moe.scores import balanced_scores, of_valid
@@ -72,11 +73,10 @@ def stacked_losses(layers: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
 
 
 def update_expert_bias(bias: ArrayLike, counts: ArrayLike, config: MoeConfig) -> Array:
-    """The bias [..., E] after a step (arXiv 2408.15664; DeepSeek-V3, arXiv 2412.19437, section 2.1.2); counts
-    [..., E] are those of its whole global batch.
-
-    An expert with less than the mean gets the router's `bias_rate` more, one with more less.
+    """The bias [..., E] after a step (arXiv 2408.15664; DeepSeek-V3, arXiv 2412.19437, section 2.1.2); counts [..., E] are
+    those of its whole global batch. An expert with less than the mean gets the router's `bias_rate` more, one with more less.
     """
+    check(config.router.bias_rate is not None, "update_expert_bias: the router has no bias_rate")
     loads = as_value(counts, bias).astype("float32")
     return as_value(bias, loads) + sign(mean(loads, -1, keepdims=True) - loads) * config.router.bias_rate
 

@@ -78,6 +78,7 @@ class Groups(Part):
     best_of: int | None = None
 
     def best(self, k: int) -> int:
+        """How many experts a group's score is of."""
         return self.best_of or k // self.chosen
 
     def check(self, experts: int, k: int) -> None:
@@ -110,6 +111,7 @@ class AnyRouter(Part):
         self.refuse(self.k > experts, "k", f"a token chooses each of {experts} experts once")
 
     def coefficient(self, name: str) -> Any:
+        """Of a loss, "z_loss" too; None where there is none."""
         return self.z_loss if name == "z_loss" else self.losses.get(name)
 
 
@@ -140,6 +142,7 @@ class _Best(_OfLogits):
     sampling: str | None = None
 
     def check(self, experts: int) -> None:
+        """Also for its choices, losses and groups."""
         super().check(experts)
         k, loaded = self.k, "importance" in self.losses
         least, most = {"first": (1, 1), "second": (2, 2), "later": (2, k)}.get(self.sampling or "", (k, k))

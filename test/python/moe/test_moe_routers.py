@@ -13,7 +13,7 @@ import pytest
 import moe_oracle as oracle
 from frontend_testing import assert_same, evaluate, shoal
 from shoal.moe import Layout, MoeConfig, balance_losses, limit, metrics_of, route, update_expert_bias
-from shoal.moe.noise import later_choices, priorities
+from shoal.moe.noise import LATER, PRIORITIES, even
 
 HIDDEN = 4
 # Programs of random cases; a longer run has more of them.
@@ -229,12 +229,12 @@ def test_losses_and_the_bias_of_a_step(tmp_path):
     mask[:, 0] = True
     names = ("aux_loss", "seq_aux_loss", "global_aux_loss", "gshard")
     config = MoeConfig.flat(4, HIDDEN, moe_router_load_balancing_type=names, **COUNTED, **PRE)
-    ones = np.ones_like(mask)
+    ones, biased = np.ones_like(mask), config.replace(moe_router_enable_expert_bias=True)
 
     def run(logits, mask):
         routing = routed(logits, config, mask=mask)
         counts = limit(routing, config).counts()
-        bias = update_expert_bias(np.zeros(4, np.float32), shoal.sum(counts, 0), config)
+        bias = update_expert_bias(np.zeros(4, np.float32), shoal.sum(counts, 0), biased)
         return balance_losses(routing, config, 2), bias
 
     for valid in (mask, ones):
@@ -436,7 +436,7 @@ def test_drops_of_random_shapes(tmp_path, seed, devices):
         made = {}
         for name, (x, mask) in given.items():
             routing = limit(routed(put(x), configs[name], mask=put(mask)), configs[name], key)
-            made[name] = routing, metrics_of(routing), priorities(routing.experts.shape, key)
+            made[name] = routing, metrics_of(routing), even(PRIORITIES, routing.experts.shape, key, routing.weights)
         return made
 
     actual = over(devices, run, tmp_path, given, np.array([3, 4], np.int32))
@@ -497,7 +497,7 @@ def test_noise(tmp_path):
     def run(x, key):
         made = {
             "second": limit(routed(x, second), second, key),
-            "second u": later_choices((2, 64, 1), key),
+            "second u": even(LATER, (2, 64, 1), key, x),
             "first": routed(x, sample, key=key),
             "gumbel": routed(x, gumbel, key=key),
             "noisy": routed(x, noisy, key=key),

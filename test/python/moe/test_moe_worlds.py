@@ -76,7 +76,7 @@ def test_layouts_in_xla_are_the_frontends_one_device(tmp_path, router):
     if router != "late softmax" and not os.environ.get("SHOAL_LONG"):
         pytest.skip("SHOAL_LONG=1 runs it")
     layouts = list(LAYOUTS) if os.environ.get("SHOAL_LONG") else ["EP 2, ETP 2"]
-    script, found = ROOT / "test/conformance/moe_worlds.py", tmp_path / "found.json"
+    script, found = ROOT / "test/conformance/both_worlds.py", tmp_path / "found.json"
     command = [sys.executable, script, "--routers", router, "--layouts", *layouts, "--json", found]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stdout + made.stderr
