@@ -5,6 +5,7 @@
 #include "CompileCache.h"
 #include "MemoryLimit.h"
 #include "Outputs.h"
+#include "Plan.h"
 #include "Simulation.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -316,6 +317,21 @@ compileText(MLIRContext &context,
   return emit(*module, options, seconds);
 }
 
+/// Nothing is compiled, and nothing kept.
+static FailureOr<Compiled>
+planText(MLIRContext &context, const std::shared_ptr<llvm::SourceMgr> &sources,
+         const DriverOptions &options, StageSeconds &seconds) {
+  if (!options.statsPath.empty())
+    return emitError(UnknownLoc::get(&context))
+           << "plan: statistics are of a program that is compiled: compile "
+              "what --plan writes";
+  OwningOpRef<ModuleOp> module = parse(sources, context, seconds);
+  if (!module || failed(selectEntry(*module, options.entry)) ||
+      failed(verifyEntry(*module)) || failed(planProgram(*module, options)))
+    return failure();
+  return Compiled();
+}
+
 /// What the cache has, with the time that this took.
 static FailureOr<std::optional<Compiled>> load(const CompileCache &cache,
                                                StageSeconds &seconds) {
@@ -341,6 +357,8 @@ shoal::compile(MLIRContext &context,
   if (failed(chooseOptLevel(context, options.files)) ||
       failed(verifySimulation(options, UnknownLoc::get(&context))))
     return failure();
+  if (options.emit == Emit::Plan)
+    return planText(context, sources, options, seconds);
   CompileCache cache(context, options,
                      *sources->getMemoryBuffer(sources->getMainFileID()));
   FailureOr<std::optional<Compiled>> found = load(cache, seconds);

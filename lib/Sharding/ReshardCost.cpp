@@ -204,11 +204,19 @@ double shoal::reshardBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
 // Bytes of a plan
 //===----------------------------------------------------------------------===//
 
+double shoal::plannedElements(llvm::ArrayRef<int64_t> shape,
+                              const Sharding &source, const Sharding &target,
+                              const Mesh &mesh, const Mesh *targetMesh) {
+  return elementsOfReshard({shape, mesh, targetMesh}, source, target);
+}
+
+int64_t shoal::wholeBytes(double elements, int64_t elementBytes) {
+  return std::ceil(elementBytes * elements * (1 - 1e-12));
+}
+
 int64_t shoal::plannedBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                             const Sharding &source, const Sharding &target,
                             const Mesh &mesh, const Mesh *targetMesh) {
-  double elements =
-      elementsOfReshard({shape, mesh, targetMesh}, source, target);
-  // Up to the next byte, but for what rounding has added.
-  return std::ceil(elementBytes * elements * (1 - 1e-12));
+  return wholeBytes(plannedElements(shape, source, target, mesh, targetMesh),
+                    elementBytes);
 }

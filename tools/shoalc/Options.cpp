@@ -121,6 +121,22 @@ struct CommandLine {
       "imbalance", cl::init(1), cl::value_desc("factor"), cl::cat(category),
       cl::desc("With --simulate: rows whose number depends on data are so many "
                "times the mean on the most loaded device")};
+  cl::opt<bool> plan{
+      "plan", cl::cat(category),
+      cl::desc("With --machine: print the fastest meshes and shardings, and "
+               "write the program with the best of them, annotated, to -o")};
+  cl::opt<int64_t> devices{
+      "devices", cl::value_desc("N"), cl::cat(category),
+      cl::desc("With --plan: for how many devices, where the program has no "
+               "mesh")};
+  cl::opt<std::string> fixMesh{
+      "fix-mesh", cl::value_desc("2x8"), cl::cat(category),
+      cl::desc("With --plan: the sizes of the mesh's axes (default: all ways "
+               "to cut the devices)")};
+  cl::opt<unsigned> maxAxes{
+      "max-axes", cl::value_desc("1|2|3|4"), cl::init(2), cl::cat(category),
+      cl::desc("With --plan: into how many axes the devices are cut at most "
+               "(default: 2)")};
   cl::opt<std::string> saveTemps{
       "save-temps", cl::value_desc("folder"), cl::cat(category),
       cl::desc("Leave what is made on the way there")};
@@ -187,6 +203,16 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   CommandLine line;
   hideOptions();
   cl::ParseCommandLineOptions(argc, argv, "Shoal compiler\n");
+  if (line.plan)
+    line.emit = Emit::Plan;
+  for (const cl::Option *option : {static_cast<cl::Option *>(&line.devices),
+                                   static_cast<cl::Option *>(&line.fixMesh),
+                                   static_cast<cl::Option *>(&line.maxAxes)})
+    if (!line.plan && option->getNumOccurrences() > 0) {
+      WithColor::error(errs(), "shoalc")
+          << option->ArgStr << ": expected --plan, too\n";
+      return std::nullopt;
+    }
   if ((line.emit == Emit::Executable || line.emit == Emit::Shared) &&
       (line.output == "-" || (line.output.empty() && line.simulate.empty()))) {
     WithColor::error(errs(), "shoalc")
@@ -194,6 +220,7 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
     return std::nullopt;
   }
   DriverOptions options;
+  options.plan = {line.devices, line.maxAxes, line.fixMesh};
   options.inputPath = line.input;
   options.outputPath = line.output;
   options.statsPath = line.stats;

@@ -13,7 +13,7 @@
 
 namespace shoal {
 
-enum class Emit { Executable, Shared, Spmd, Report, Summary };
+enum class Emit { Executable, Shared, Spmd, Report, Summary, Plan };
 enum class Target { CPU, CUDA };
 
 /// What a program looks at while it runs, for programs for CPUs. See
@@ -39,6 +39,14 @@ mlir::LogicalResult chooseOptLevel(mlir::MLIRContext &context,
 /// Whether the text is one of CheckOptions::finite.
 bool isFiniteCheck(llvm::StringRef text);
 
+/// What Emit::Plan chooses a mesh from, where the program has none.
+struct MeshChoice {
+  int64_t devices = 0;
+  unsigned maxAxes = 2;
+  /// Sizes of axes, "2x8"; empty: any.
+  std::string mesh;
+};
+
 struct DriverOptions {
   std::string inputPath, outputPath, statsPath;
   /// The machine file of the cluster to simulate a step on; empty for none.
@@ -54,6 +62,7 @@ struct DriverOptions {
   TargetOptions files;
   CUDAOptions cuda;
   PartitionOptions partition;
+  MeshChoice plan;
   CheckOptions checks;
   /// Where to leave the page of Emit::Report, whatever is emitted; may be null.
   std::string *report = nullptr;

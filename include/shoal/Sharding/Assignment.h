@@ -84,6 +84,9 @@ struct AssignmentProblem {
       bool isEntry = false;
     };
     std::optional<ManualBoundary> boundary;
+    /// An argument, or a result that is in no argument's memory: what a device
+    /// holds before and after a step.
+    bool isHeld = false;
     /// How often it runs, in a loop; all that it costs counts as often.
     double weight = 1;
     /// Factors a split of which leaves each device as many of the rule's
@@ -118,6 +121,8 @@ struct AssignmentOptions {
   /// FactorRule::written. Small: it only breaks ties towards not replicating
   /// elementwise work.
   double memoryWeight = 0.002;
+  /// Price of a byte that a device holds of arguments and results (Op::isHeld).
+  double heldWeight = 0;
   /// Prices reshards by the plans that planReshard makes instead of by the
   /// bound, reshardBytes. What is counted then is what will be sent.
   bool pricePlans = false;
@@ -145,10 +150,12 @@ struct AssignmentCost {
   double compute = 0, memory = 0, latency = 0;
   /// What repeatMargin adds to compute and memory.
   double repeats = 0;
+  /// heldWeight x bytes of what is held.
+  double held = 0;
 
   double bytes() const { return reshards + reductions; }
   double total() const {
-    return bytes() + compute + memory + latency + repeats;
+    return bytes() + compute + memory + latency + repeats + held;
   }
 };
 
@@ -200,6 +207,21 @@ struct Assignment {
 /// grow with the number of devices.
 Assignment assignShardings(const AssignmentProblem &problem,
                            const AssignmentOptions &options = {});
+
+/// Improves a plan of nearly the same program: `start` is how each op is split,
+/// `copies` are the ops that are not in that program, and begin as what they
+/// are copies of. They are made as their users need them where that costs less;
+/// then changes of single ops, and chains of them that begin at the copies and
+/// their neighbours: in time that grows with these, but for one look at each
+/// op.
+Assignment improveShardings(const AssignmentProblem &problem,
+                            std::vector<FactorSharding> start,
+                            llvm::ArrayRef<unsigned> copies,
+                            const AssignmentOptions &options = {});
+
+/// Prices in nanoseconds on the cluster, which outlives the search. Work that
+/// is repeated is what it takes.
+void priceOn(const Cluster &cluster, AssignmentOptions &options);
 
 } // namespace shoal
 

@@ -30,6 +30,14 @@ double reshardBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                     const Sharding &source, const Sharding &target,
                     const Mesh &mesh, bool otherDeviceOrder = false);
 
+/// Elements that the plan of planReshard sends, with fractions of sums.
+double plannedElements(llvm::ArrayRef<int64_t> shape, const Sharding &source,
+                       const Sharding &target, const Mesh &mesh,
+                       const Mesh *targetMesh = nullptr);
+
+/// As many bytes, up to the next one, but for what rounding has added.
+int64_t wholeBytes(double elements, int64_t elementBytes);
+
 /// Bytes that the plan of planReshard sends, as Support/CollectiveBytes.h
 /// counts them: what the assignment counts is what the per-device program and
 /// the runtime count. Where splits are even this is reshardBytes. Partial sums

@@ -68,16 +68,16 @@ bool assignment::followsHints(const Plan &plan,
 // Choices of one plan for another
 //===----------------------------------------------------------------------===//
 
-/// The choice of `tables` with the labels that `other` has in `plan`, as far as
-/// the op has them; the first where the rule does not allow it.
-static ChoiceIndex findSameLabels(CostTables &tables, unsigned op,
-                                  const Plan &plan, unsigned other) {
+/// The choice of `tables` with these labels, as far as the op has them; the
+/// first where the rule does not allow it.
+static ChoiceIndex findLabels(CostTables &tables, unsigned op,
+                              llvm::function_ref<Label(AxisId)> labelOf) {
   const OpClass &opClass = tables.classOf(op);
   ChoiceIndex index = 0;
   for (AxisId axis = 0; axis < tables.problem.mesh.axes.size(); ++axis)
     for (unsigned number = 0; number < opClass.numLabels(axis); ++number) {
       ChoiceIndex next = opClass.withLabel(index, axis, number);
-      if (opClass.label(next, axis) == labelOf(plan, other, axis))
+      if (opClass.label(next, axis) == labelOf(axis))
         index = next;
     }
   return tables.choice(op, index) ? index : 0;
@@ -88,6 +88,29 @@ assignment::copyChoices(CostTables &tables, const Plan &plan,
                         llvm::ArrayRef<unsigned> standIns) {
   std::vector<ChoiceIndex> choices;
   for (auto [op, standIn] : llvm::enumerate(standIns))
-    choices.push_back(findSameLabels(tables, op, plan, standIn));
+    choices.push_back(findLabels(tables, op, [&, other = standIn](AxisId axis) {
+      return labelOf(plan, other, axis);
+    }));
+  return choices;
+}
+
+static Label labelIn(const FactorSharding &sharding, AxisId axis) {
+  for (auto [factor, axes] : llvm::enumerate(sharding.axes))
+    if (llvm::is_contained(axes, axis))
+      return {Label::Factor, unsigned(factor)};
+  for (const FactorSharding::Pass &pass : sharding.passes)
+    if (pass.axis == axis)
+      return {Label::Pass, pass.set};
+  return {};
+}
+
+std::vector<ChoiceIndex>
+assignment::findChoices(CostTables &tables,
+                        llvm::ArrayRef<FactorSharding> shardings) {
+  std::vector<ChoiceIndex> choices;
+  choices.reserve(shardings.size());
+  for (unsigned op = 0; op < shardings.size(); ++op)
+    choices.push_back(findLabels(
+        tables, op, [&](AxisId axis) { return labelIn(shardings[op], axis); }));
   return choices;
 }

@@ -30,6 +30,11 @@ bool followsHints(const Plan &plan, const AssignmentProblem &given);
 std::vector<ChoiceIndex> copyChoices(CostTables &tables, const Plan &plan,
                                      llvm::ArrayRef<unsigned> standIns);
 
+/// For each op of `tables` the choice that splits it so, as far as it has one;
+/// the first where the rule does not allow it.
+std::vector<ChoiceIndex> findChoices(CostTables &tables,
+                                     llvm::ArrayRef<FactorSharding> shardings);
+
 } // namespace shoal::assignment
 
 #endif // SHOAL_LIB_SHARDING_ASSIGNMENT_ASKINGPROBLEM_H

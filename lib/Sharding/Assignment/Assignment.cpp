@@ -3,11 +3,14 @@
 
 #include "shoal/Sharding/Assignment.h"
 #include "AskingProblem.h"
+#include "Copied.h"
 #include "Fold.h"
 #include "LowerBound.h"
 #include "Search.h"
 #include "shoal/Sharding/CanonicalOrder.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
 #include <set>
@@ -35,18 +38,24 @@ static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
     plan = std::move(other);
 }
 
+/// Of the ops that make and read a value those from which chains begin where
+/// one of them is new.
+static constexpr size_t kMaxNear = 8;
+
 namespace {
 /// The search of one problem, in canonical order.
 class Search {
 public:
   Search(const AssignmentProblem &given, const AssignmentOptions &options);
   Assignment run();
+  Assignment improveFrom(llvm::ArrayRef<FactorSharding> start,
+                         llvm::ArrayRef<unsigned> copies);
 
 private:
   using Choices = std::vector<ChoiceIndex>;
   /// Where the search begins.
   struct Start {
-    llvm::StringLiteral name;
+    const char *name;
     /// Nothing where it would not help the best plan so far.
     std::optional<Choices> (Search::*choose)(const Plan *best);
     /// Of chains.
@@ -153,7 +162,8 @@ std::optional<Search::Choices> Search::chooseBindingHints(const Plan *best) {
   if (best && followsHints(*best, given))
     return std::nullopt;
   AssignmentProblem other = withBindingHints(given);
-  CostTables binding(other, options, preferredAxisOrder(other), &hints);
+  CostTables binding(other, options, preferredAxisOrder(other), &hints,
+                     &tables);
   Plan plan(binding, *chooseNothing(nullptr));
   improve(plan, options.slack, moves);
   return copyChoices(tables, plan,
@@ -358,14 +368,52 @@ Assignment Search::run() {
   return found;
 }
 
-Assignment shoal::assignShardings(const AssignmentProblem &problem,
-                                  const AssignmentOptions &options) {
-  ReorderedProblem canonical(problem, canonicalOrder(problem));
-  Assignment assignment = Search(canonical.problem, options).run();
+Assignment Search::improveFrom(llvm::ArrayRef<FactorSharding> start,
+                               llvm::ArrayRef<unsigned> copies) {
+  Plan plan(tables, findChoices(tables, start));
+  leaveImpossible(plan);
+  makeAsNeeded(plan, copies);
+  descend(plan, options.maxSweeps);
+  llvm::SmallSetVector<unsigned, 32> seeds;
+  for (unsigned op : copies)
+    for (unsigned value : plan.valuesOf(op))
+      for (unsigned near : plan.opsNear(value, op, kMaxNear))
+        seeds.insert(near);
+  moveChains(plan, options.slack, seeds.getArrayRef());
+  settleResults(plan);
+  return describe(plan, std::move(hints));
+}
+
+static Assignment inOriginalOrder(Assignment assignment,
+                                  const ReorderedProblem &canonical) {
   assignment.ops = canonical.opsBack(std::move(assignment.ops));
   assignment.uses = canonical.opsBack(std::move(assignment.uses));
   assignment.flops = canonical.opsBack(std::move(assignment.flops));
   assignment.values = canonical.valuesBack(std::move(assignment.values));
   assignment.hints.renumber(canonical.ops, canonical.values);
   return assignment;
+}
+
+Assignment shoal::assignShardings(const AssignmentProblem &problem,
+                                  const AssignmentOptions &options) {
+  ReorderedProblem canonical(problem, canonicalOrder(problem));
+  return inOriginalOrder(Search(canonical.problem, options).run(), canonical);
+}
+
+Assignment shoal::improveShardings(const AssignmentProblem &problem,
+                                   std::vector<FactorSharding> start,
+                                   llvm::ArrayRef<unsigned> copies,
+                                   const AssignmentOptions &options) {
+  ReorderedProblem canonical(problem, canonicalOrder(problem));
+  std::vector<FactorSharding> begin;
+  std::vector<unsigned> places(problem.ops.size());
+  for (auto [place, original] : llvm::enumerate(canonical.ops)) {
+    begin.push_back(std::move(start[original]));
+    places[original] = place;
+  }
+  auto copyPlaces = llvm::map_to_vector(
+      copies, [&](unsigned original) { return places[original]; });
+  return inOriginalOrder(
+      Search(canonical.problem, options).improveFrom(begin, copyPlaces),
+      canonical);
 }

@@ -117,6 +117,17 @@ static double repeatedPart(int64_t devices, int64_t hinted) {
   return devices < hinted ? 1 - double(devices) / hinted : 0;
 }
 
+/// Of the argument, or of the result as its reader gets it.
+static double bytesOfHeld(const Problem &problem, const Problem::Op &op,
+                          const OpShardings &shardings) {
+  bool isArgument = !op.results.empty();
+  const Problem::Value &type =
+      problem.values[isArgument ? op.results[0] : op.operands[0]];
+  return localBytes(type.shape, type.elementBytes,
+                    isArgument ? shardings.results[0] : shardings.operands[0],
+                    problem.mesh);
+}
+
 void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
                        Choice &choice) const {
   const Problem::Op &op = opClass.op;
@@ -137,6 +148,8 @@ void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
                         repeatedPart(devices, opClass.numHintedDevices());
   priceWork(op, shardings, choice);
   choice.reductions = priceExchange(op, choice.sharding);
+  if (op.isHeld)
+    choice.held = options.heldWeight * bytesOfHeld(problem, op, shardings);
   for (double *part : {&choice.compute, &choice.memory, &choice.reductions})
     *part *= op.weight;
 }

@@ -67,12 +67,16 @@ static AxisList axesOfOperands(const Problem &problem, const Problem::Op &op,
 }
 
 CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
-                       const AxisList &axisOrder, const Hints *hints)
+                       const AxisList &axisOrder, const Hints *hints,
+                       const CostTables *alike)
     : problem(problem), options(options),
       emptyShards(asksForEmptyShards(problem)),
       partialValues(asksForPartialValues(problem)),
       flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)),
-      valueClasses(findValueClasses(problem)), known(std::make_unique<Known>()),
+      valueClasses(findValueClasses(problem)),
+      shapeClasses(findShapeClasses(problem)),
+      shared(alike ? alike->shared : std::make_shared<LayoutTable>()),
+      known(std::make_unique<Known>()),
       knownCosts(&known->costs[flopsPerByte]) {
   if (options.cluster)
     times.emplace(*options.cluster);
@@ -147,12 +151,12 @@ LayoutId CostTables::intern(const Layout &layout) {
   for (const AxisList &dim : layout.sharding.dims)
     addListToKey(dim, key);
   addListToKey(layout.sharding.partial, key);
-  auto [it, isNew] = layoutIds.try_emplace(key, layouts.size());
+  auto [it, isNew] = shared->ids.try_emplace(key, shared->layouts.size());
   if (!isNew)
     return it->second;
-  layouts.push_back(layout);
+  shared->layouts.push_back(layout);
   llvm::SmallVector<int, 4> &where =
-      locations.emplace_back(problem.mesh.axes.size(), Nowhere);
+      shared->locations.emplace_back(problem.mesh.axes.size(), Nowhere);
   for (auto [d, dim] : llvm::enumerate(layout.sharding.dims))
     for (AxisId axis : dim)
       where[axis] = d;
@@ -193,7 +197,7 @@ static bool canReshard(const Sharding &source, const Sharding &target) {
 Resharded CostTables::withManualDims(unsigned value, LayoutId from,
                                      LayoutId to) const {
   const Problem::Value &type = problem.values[value];
-  const Layout &source = layouts[from], &target = layouts[to];
+  const Layout &source = layout(from), &target = layout(to);
   bool isReordered = source.deviceOrder != target.deviceOrder;
   return {withManualDim(type.shape, type.manualAxes, problem.mesh),
           type.elementBytes,
@@ -203,20 +207,40 @@ Resharded CostTables::withManualDims(unsigned value, LayoutId from,
           isReordered ? &meshes[target.deviceOrder] : nullptr};
 }
 
-double CostTables::reshardBytesOf(unsigned value, LayoutId from,
-                                  LayoutId to) const {
-  if (from == to)
-    return 0;
+/// All keys are below 2^64.
+static uint64_t keyOf(unsigned valueClass, LayoutId from, LayoutId to) {
+  assert(from < (1u << 22) && to < (1u << 22) && valueClass < (1u << 20) &&
+         "the key would overflow");
+  return uint64_t(valueClass) << 44 | uint64_t(from) << 22 | to;
+}
+
+double CostTables::elementsOf(unsigned value, LayoutId from, LayoutId to,
+                              bool byPlan) {
+  auto [elements, isNew] =
+      (byPlan ? shared->planned : shared->bounds)
+          .try_emplace(keyOf(shapeClasses[value], from, to));
+  if (!isNew)
+    return elements->second;
   const auto &[shape, elementBytes, source, target, mesh, targetMesh] =
       withManualDims(value, from, to);
-  if (!options.pricePlans)
-    return reshardBytes(shape, elementBytes, source, target, problem.mesh,
-                        targetMesh != nullptr);
-  return plannedBytes(shape, elementBytes, source, target, *mesh, targetMesh);
+  elements->second =
+      byPlan ? plannedElements(shape, source, target, *mesh, targetMesh)
+             : reshardBytes(shape, /*elementBytes=*/1, source, target,
+                            problem.mesh, targetMesh != nullptr);
+  return elements->second;
+}
+
+double CostTables::reshardBytesOf(unsigned value, LayoutId from, LayoutId to) {
+  if (from == to)
+    return 0;
+  double elements = elementsOf(value, from, to, options.pricePlans);
+  int64_t elementBytes = problem.values[value].elementBytes;
+  return options.pricePlans ? wholeBytes(elements, elementBytes)
+                            : elements * elementBytes;
 }
 
 CostTables::SendingPrice CostTables::sendingPrice(unsigned value, LayoutId from,
-                                                  LayoutId to) const {
+                                                  LayoutId to) {
   if (times)
     return {times->reshard(withManualDims(value, from, to)), 0};
   double bytes = reshardBytesOf(value, from, to);
@@ -226,19 +250,29 @@ CostTables::SendingPrice CostTables::sendingPrice(unsigned value, LayoutId from,
 double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
   if (from == to) // (R1)
     return 0;
-  assert(from < (1u << 22) && to < (1u << 22) &&
-         valueClasses[value] < (1u << 20) && "the key would overflow");
-  uint64_t key =
-      uint64_t(valueClasses[value]) << 44 | uint64_t(from) << 22 | to;
-  auto [price, isNew] = reshards.try_emplace(key, kForbidden); // (R2)
+  auto [price, isNew] = reshards.try_emplace(
+      keyOf(valueClasses[value], from, to), kForbidden); // (R2)
   if (isNew && (partialValues ||
-                canReshard(layouts[from].sharding, layouts[to].sharding))) {
+                canReshard(layout(from).sharding, layout(to).sharding))) {
     SendingPrice each = sendingPrice(value, from, to);
     price->second =
         problem.values[value].weight * (each.bytes + each.latency); // (R4)
   }
   bool isSent = price->second > 0 && price->second != kForbidden;
   return isSent ? price->second + computeIfSent(value) : price->second;
+}
+
+double CostTables::leastReshard(unsigned value, LayoutId from, LayoutId to) {
+  bool isBounded = options.pricePlans && !times;
+  if (from == to || !isBounded ||
+      reshards.contains(keyOf(valueClasses[value], from, to)))
+    return reshard(value, from, to);
+  if (!partialValues && !canReshard(layout(from).sharding, layout(to).sharding))
+    return kForbidden;
+  const Problem::Value &type = problem.values[value];
+  double bytes = elementsOf(value, from, to, /*byPlan=*/false) *
+                 type.elementBytes * (1 - 1e-9);
+  return bytes > 0 ? type.weight * bytes : 0;
 }
 
 double CostTables::computeIfSent(unsigned value) const {

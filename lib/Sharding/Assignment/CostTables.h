@@ -53,9 +53,13 @@ struct Choice {
   double pricedFlops = 0;
   /// By what the work that is repeated makes compute and memory dearer.
   double repeatFactor = 0;
+  /// Of what a device holds.
+  double held = 0;
 
   double repeats() const { return repeatFactor * (compute + memory); }
-  double cost() const { return compute + memory + reductions + repeats(); }
+  double cost() const {
+    return compute + memory + reductions + repeats() + held;
+  }
 };
 
 /// The labels of all axes of an op, as one number in mixed radix, and in front
@@ -121,11 +125,25 @@ std::vector<AxisList> axisOrdersOf(const AssignmentProblem::Op &op,
 struct Known;
 struct KnownCosts;
 
+/// The layouts that a search met, and what moves between them send.
+struct LayoutTable {
+  std::deque<Layout> layouts;
+  /// Of each, by axis.
+  std::vector<llvm::SmallVector<int, 4>> locations;
+  llvm::StringMap<LayoutId> ids;
+  /// By the class of a value's shape, from and to: elements that the plan of a
+  /// reshard sends, and that any plan sends at least.
+  llvm::DenseMap<uint64_t, double> planned, bounds;
+};
+
 class CostTables {
 public:
-  /// Without hints no annotation splits anything.
+  /// Without hints no annotation splits anything. `alike`: of a problem with
+  /// the same values over the same mesh, whose layouts and what moves between
+  /// them send are these, too.
   CostTables(const AssignmentProblem &problem, const AssignmentOptions &options,
-             const AxisList &axisOrder, const Hints *hints = nullptr);
+             const AxisList &axisOrder, const Hints *hints = nullptr,
+             const CostTables *alike = nullptr);
   ~CostTables();
 
   const AssignmentProblem &problem;
@@ -147,23 +165,30 @@ public:
   KnownCosts &getKnownCosts() { return *knownCosts; }
 
   LayoutId intern(const Layout &layout);
-  const Layout &layout(LayoutId id) const { return layouts[id]; }
-  int location(LayoutId id, AxisId axis) const { return locations[id][axis]; }
+  const Layout &layout(LayoutId id) const { return shared->layouts[id]; }
+  int location(LayoutId id, AxisId axis) const {
+    return shared->locations[id][axis];
+  }
 
   /// Price of turning one layout of `value` into another: bytes and latency, or
   /// time, and computeIfSent.
   double reshard(unsigned value, LayoutId from, LayoutId to);
+  /// What it costs at least: by the bound that no plan of a reshard is below,
+  /// where it was not planned yet.
+  double leastReshard(unsigned value, LayoutId from, LayoutId to);
   /// What Value::flopsIfSent costs.
   double computeIfSent(unsigned value) const;
   /// The bytes alone.
-  double reshardBytesOf(unsigned value, LayoutId from, LayoutId to) const;
+  double reshardBytesOf(unsigned value, LayoutId from, LayoutId to);
   /// What the bytes cost, and what starting to send costs, of one run.
   struct SendingPrice {
     double bytes = 0, latency = 0;
   };
-  SendingPrice sendingPrice(unsigned value, LayoutId from, LayoutId to) const;
+  SendingPrice sendingPrice(unsigned value, LayoutId from, LayoutId to);
 
 private:
+  /// Elements of a value that the reshard sends, by its plan or the bound.
+  double elementsOf(unsigned value, LayoutId from, LayoutId to, bool byPlan);
   std::unique_ptr<Choice> resolve(OpClass &opClass, ChoiceIndex index);
   std::optional<OpShardings> shardingsOf(const OpClass &opClass,
                                          const FactorSharding &choice) const;
@@ -187,9 +212,10 @@ private:
   std::vector<Mesh> meshes;
   std::vector<std::unique_ptr<OpClass>> classes;
   std::vector<unsigned> opClasses, kinds, valueClasses;
-  std::deque<Layout> layouts;
-  std::vector<llvm::SmallVector<int, 4>> locations;
-  llvm::StringMap<LayoutId> layoutIds;
+  /// Values of equal shapes have reshards of as many elements.
+  std::vector<unsigned> shapeClasses;
+  std::shared_ptr<LayoutTable> shared;
+  /// Prices by class, from and to.
   llvm::DenseMap<uint64_t, double> reshards;
   std::unique_ptr<Known> known;
   KnownCosts *knownCosts;

@@ -32,6 +32,7 @@ static void addOp(const Plan &plan, unsigned op,
   assignment.cost.memory += choice.memory;
   assignment.cost.reductions += choice.reductions;
   assignment.cost.repeats += choice.repeats();
+  assignment.cost.held += choice.held;
   auto &uses = assignment.uses.emplace_back();
   for (auto [value, layout] : llvm::zip_equal(
            plan.getTables().problem.ops[op].operands, choice.operands))
@@ -44,7 +45,7 @@ static void addOp(const Plan &plan, unsigned op,
 
 static void addReshards(const Plan &plan, unsigned value,
                         const VersionTree &tree, AssignmentCost &cost) {
-  const CostTables &tables = plan.getTables();
+  CostTables &tables = plan.getTables();
   double weight = tables.problem.values[value].weight;
   for (const auto &node : llvm::drop_begin(tree.nodes)) {
     auto price =

@@ -183,17 +183,15 @@ PricedChange Frontier::findBest(unsigned op,
   CostTables &tables = plan.getTables();
   const OpClass &opClass = tables.classOf(op);
   ChoiceIndex current = plan.choiceOf(op);
-  PricedChange best{0, kNone};
+  llvm::SmallVector<ChoiceIndex, 8> granting;
   for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
     ChoiceIndex next = opClass.withLabel(current, axis, label);
     const Choice *choice = next == current ? nullptr : tables.choice(op, next);
-    if (!choice || !grants(op, *choice, wishes))
-      continue;
-    double change = *plan.costChange(op, next);
-    if (change < best.change)
-      best = {next, change};
+    if (choice && grants(op, *choice, wishes))
+      granting.push_back(next);
   }
-  return best;
+  return plan.findCheapest(op, granting, kNone)
+      .value_or(PricedChange{0, kNone});
 }
 
 /// All that the best move of an op depends on.

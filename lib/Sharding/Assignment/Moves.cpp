@@ -79,17 +79,16 @@ bool MoveTrial::grants(unsigned op, ChoiceIndex index, const Want &want) const {
 std::optional<ChoiceIndex> MoveTrial::findCheapest(unsigned op,
                                                    const Want &want) const {
   const OpClass &opClass = plan.getTables().classOf(op);
-  std::optional<ChoiceIndex> best;
-  double least = 0;
-  for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
-    ChoiceIndex index = opClass.withLabel(plan.choiceOf(op), axis, label);
-    if (!grants(op, index, want))
-      continue;
-    double change = *plan.costChange(op, index);
-    if (!best || change < least)
-      best = index, least = change;
-  }
-  return best;
+  llvm::SmallVector<ChoiceIndex, 8> granting;
+  for (unsigned label = 0; label < opClass.numLabels(axis); ++label)
+    if (ChoiceIndex index = opClass.withLabel(plan.choiceOf(op), axis, label);
+        grants(op, index, want))
+      granting.push_back(index);
+  auto best =
+      plan.findCheapest(op, granting, std::numeric_limits<double>::infinity());
+  if (!best)
+    return std::nullopt;
+  return best->index;
 }
 
 /// Nothing where the op stays as it is.

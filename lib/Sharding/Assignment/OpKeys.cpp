@@ -10,24 +10,39 @@ using namespace shoal::assignment;
 
 using Problem = AssignmentProblem;
 
+static void addShape(const Problem::Value &value, std::string &key) {
+  addListToKey(value.shape, key);
+  addListToKey(value.manualAxes, key);
+}
+
 static void addValueType(const Problem::Value &value, std::string &key) {
   addToKey(value.elementBytes, key);
   addToKey(value.weight, key);
-  addListToKey(value.shape, key);
-  addListToKey(value.manualAxes, key);
+  addShape(value, key);
   addToKey(value.flopsIfSent, key);
 }
 
-std::vector<unsigned>
-assignment::findValueClasses(const AssignmentProblem &problem) {
+static std::vector<unsigned> findClasses(const Problem &problem,
+                                         void (*addKey)(const Problem::Value &,
+                                                        std::string &)) {
   llvm::StringMap<unsigned> ids;
   std::vector<unsigned> classes;
   for (const Problem::Value &value : problem.values) {
     std::string key;
-    addValueType(value, key);
+    addKey(value, key);
     classes.push_back(ids.try_emplace(key, ids.size()).first->second);
   }
   return classes;
+}
+
+std::vector<unsigned>
+assignment::findValueClasses(const AssignmentProblem &problem) {
+  return findClasses(problem, addValueType);
+}
+
+std::vector<unsigned>
+assignment::findShapeClasses(const AssignmentProblem &problem) {
+  return findClasses(problem, addShape);
 }
 
 static void addTensors(llvm::ArrayRef<DimFactors> tensors, std::string &key) {
@@ -76,6 +91,7 @@ void assignment::addOpKey(const Problem::Op &op,
                           std::string &key) {
   addToKey(op.deviceOrder, key);
   addToKey(op.weight, key);
+  addToKey(op.isHeld, key);
   addListToKey(op.manualAxes, key);
   addClasses(op.operands, valueClasses, key);
   addClasses(op.results, valueClasses, key);

@@ -145,6 +145,20 @@ double Plan::computeCost(unsigned value) const {
   return findVersionTree(*tables, value, made, others).cost;
 }
 
+double Plan::leastCost(unsigned value) const {
+  llvm::SmallVector<LayoutId, 4> there = othersNeeded(value);
+  there.push_back(values[value].made);
+  double cost = 0;
+  for (LayoutId layout : llvm::ArrayRef(there).drop_back()) {
+    double least = std::numeric_limits<double>::infinity();
+    for (LayoutId from : there)
+      if (from != layout)
+        least = std::min(least, tables->leastReshard(value, from, layout));
+    cost += least;
+  }
+  return cost;
+}
+
 VersionTree Plan::versionTree(unsigned value) const {
   return findVersionTree(*tables, value, values[value].made,
                          othersNeeded(value));
@@ -195,8 +209,10 @@ SituationId Plan::situationOf(unsigned op) {
 std::optional<double> Plan::costChange(unsigned op, ChoiceIndex index) {
   auto [it, isNew] = tables->getKnownCosts().changes.try_emplace(
       {situationOf(op), index}, std::nullopt);
-  if (isNew)
-    it->second = computeChange(op, index);
+  if (!isNew)
+    return it->second;
+  if (const Choice *next = tables->choice(op, index))
+    it->second = computeChange(op, *next, &Plan::computeCost);
   return it->second;
 }
 
@@ -210,33 +226,69 @@ std::optional<ChoiceIndex> Plan::findBestChange(unsigned op) {
   return best;
 }
 
-std::optional<double> Plan::computeChange(unsigned op, ChoiceIndex index) {
-  const Choice *next = tables->choice(op, index);
-  if (!next)
-    return std::nullopt;
-  double change = next->cost() - current[op]->cost();
-  apply(op, *current[op], *next);
+double Plan::computeChange(unsigned op, const Choice &next,
+                           double (Plan::*costOf)(unsigned) const) {
+  double change = next.cost() - current[op]->cost();
+  apply(op, *current[op], next);
   for (unsigned value : touched[op])
-    change += computeCost(value) - values[value].cost;
-  apply(op, *next, *current[op]);
+    change += (this->*costOf)(value)-values[value].cost;
+  apply(op, next, *current[op]);
   return change;
+}
+
+/// Most choices are dearer than the best one by what their reshards cost at
+/// least, and need no plans of these.
+std::optional<PricedChange>
+Plan::findCheapest(unsigned op, llvm::ArrayRef<ChoiceIndex> choices,
+                   double below) {
+  struct Bounded {
+    double least;
+    size_t place;
+  };
+  auto &known = tables->getKnownCosts().changes;
+  SituationId situation = situationOf(op);
+  llvm::SmallVector<Bounded, 16> order;
+  for (auto [place, index] : llvm::enumerate(choices)) {
+    const Choice *choice = tables->choice(op, index);
+    if (!choice)
+      continue;
+    auto change = known.find({situation, index});
+    double least = change != known.end()
+                       ? *change->second
+                       : computeChange(op, *choice, &Plan::leastCost);
+    if (least < below)
+      order.push_back({least, place});
+  }
+  llvm::sort(order, [](const Bounded &a, const Bounded &b) {
+    return std::pair(a.least, a.place) < std::pair(b.least, b.place);
+  });
+  std::optional<PricedChange> best;
+  size_t bestPlace = 0;
+  for (const Bounded &bounded : order) {
+    if (best && bounded.least > best->change)
+      break;
+    double change = *costChange(op, choices[bounded.place]);
+    // Of equal ones the first, as if all had been priced.
+    bool isCheaper = best ? std::pair(change, bounded.place) <
+                                std::pair(best->change, bestPlace)
+                          : change < below;
+    if (isCheaper)
+      best = {choices[bounded.place], change}, bestPlace = bounded.place;
+  }
+  return best;
 }
 
 std::optional<ChoiceIndex> Plan::computeBestChange(unsigned op) {
   const OpClass &opClass = tables->classOf(op);
-  std::optional<ChoiceIndex> best;
-  double bestChange = -kMinGain;
   ChoiceIndex now = choices[op];
+  llvm::SmallVector<ChoiceIndex, 16> others;
   for (AxisId axis = 0; axis < tables->problem.mesh.axes.size(); ++axis)
-    for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
-      ChoiceIndex next = opClass.withLabel(now, axis, label);
-      if (next == now)
-        continue;
-      std::optional<double> change = costChange(op, next);
-      if (change && *change < bestChange)
-        best = next, bestChange = *change;
-    }
-  return best;
+    for (unsigned label = 0; label < opClass.numLabels(axis); ++label)
+      if (ChoiceIndex next = opClass.withLabel(now, axis, label); next != now)
+        others.push_back(next);
+  if (auto best = findCheapest(op, others, -kMinGain))
+    return best->index;
+  return std::nullopt;
 }
 
 /// Leaves the states of the op's values to the caller.

@@ -46,6 +46,10 @@ public:
   /// By how much the total cost changes if `op` takes `index`; nothing where
   /// its rule does not allow that.
   std::optional<double> costChange(unsigned op, ChoiceIndex index);
+  /// Of these choices of the op the one that changes the total cost least, the
+  /// first of equal ones; nothing where none changes it by less than `below`.
+  std::optional<PricedChange>
+  findCheapest(unsigned op, llvm::ArrayRef<ChoiceIndex> choices, double below);
   /// The single change of one axis of the op that gains most; nothing where
   /// none gains.
   std::optional<ChoiceIndex> findBestChange(unsigned op);
@@ -105,13 +109,17 @@ private:
     uint64_t foundAt = 0;
     SituationId id = 0;
   };
-  std::optional<double> computeChange(unsigned op, ChoiceIndex index);
   std::optional<ChoiceIndex> computeBestChange(unsigned op);
   void apply(unsigned op, const Choice &from, const Choice &to);
   void addUse(unsigned value, LayoutId layout, int count);
   /// The layouts needed other than the made one.
   llvm::SmallVector<LayoutId, 4> othersNeeded(unsigned value) const;
   double computeCost(unsigned value) const;
+  /// What it is at least: each layout that is needed is made from one that is
+  /// there.
+  double leastCost(unsigned value) const;
+  double computeChange(unsigned op, const Choice &next,
+                       double (Plan::*costOf)(unsigned) const);
   void take(unsigned op, ChoiceIndex index);
   void updateState(unsigned value);
   StateId findState(unsigned value) const;

@@ -301,6 +301,7 @@ AllChoices Relaxation::choicesWithin(double known) const {
 /// In the order of ops each its cheapest, what earlier ones chose being so.
 std::vector<ChoiceIndex> Relaxation::decode() const {
   std::vector<std::vector<Costs>> onTop;
+  onTop.reserve(values.size());
   for (const ValueFactor &value : values)
     onTop.push_back(onTopOf(value));
   std::vector<ChoiceIndex> chosen;

@@ -9,6 +9,18 @@
 using namespace shoal;
 using namespace shoal::assignment;
 
+void shoal::priceOn(const Cluster &cluster, AssignmentOptions &options) {
+  const Chip &chip = cluster.chip;
+  options.cluster = &cluster;
+  // A chip for which no rate is known is bound by its memory.
+  constexpr double kFree = 1e30;
+  options.flopsPerByte =
+      chip.elementwiseFlops > 0 ? chip.elementwiseFlops * 1e-9 : kFree;
+  options.memoryWeight = 1e9 / (chip.memoryBandwidth * chip.memoryEfficiency);
+  options.repeatMargin = 1;
+  options.latencyBytes = 0;
+}
+
 static double inNanoseconds(const Price &price) { return price.time * 1e-3; }
 
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@
 #include "shoal/Machine/ClusterFile.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
 
@@ -215,7 +216,8 @@ struct Assign : shoal::impl::AssignBase<Assign> {
       return failure();
     if (copies.copySent(solution->extracted, solution->assignment)) {
       // Copies are of what no product is: costs stay those of the same ops.
-      FailureOr<Solution> other = solve(function, mesh, costs);
+      FailureOr<Solution> other =
+          improve(*solution, copies, function, mesh, costs);
       if (failed(other))
         return failure();
       if (other->cost() < solution->cost())
@@ -264,6 +266,40 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     return Solution{std::move(*extracted), std::move(assignment)};
   }
 
+  /// Of the program with copies of ops, from where it was found without: copies
+  /// begin as their originals.
+  FailureOr<Solution> improve(const Solution &found, const Copies &copies,
+                              func::FuncOp function, const Mesh &mesh,
+                              const OneHotCosts &costs) {
+    FailureOr<ExtractedProblem> extracted =
+        extractProblem(function, mesh, costs);
+    if (failed(extracted))
+      return failure();
+    // An op of the program may be several of the problem, always as many.
+    using Key = std::pair<Operation *, unsigned>;
+    auto listOf = [](const ExtractedProblem &problem) {
+      llvm::MapVector<Key, SmallVector<unsigned>> ops;
+      for (auto [id, op] : llvm::enumerate(problem.ops))
+        ops[{op.op, 2 * op.index + op.isResult}].push_back(id);
+      return ops;
+    };
+    auto before = listOf(found.extracted);
+    std::vector<FactorSharding> start(extracted->ops.size());
+    SmallVector<unsigned> changed;
+    for (auto &[key, ids] : listOf(*extracted)) {
+      Key original = key;
+      if (Operation *op = copies.originalOf(key.first)) {
+        original.first = op;
+        llvm::append_range(changed, ids);
+      }
+      for (auto [id, old] : llvm::zip_equal(ids, before.find(original)->second))
+        start[id] = found.assignment.ops[old];
+    }
+    Assignment assignment = improveShardings(
+        extracted->problem, std::move(start), changed, getOptions());
+    return Solution{std::move(*extracted), std::move(assignment)};
+  }
+
   /// Searches again, with a lower bound.
   void certifyShardings(func::FuncOp function, Solution &solution) {
     AssignmentOptions options = getOptions();
@@ -298,19 +334,6 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     return success();
   }
 
-  /// Prices in nanoseconds. Work that is repeated is what it takes.
-  static void priceInTime(const Cluster &cluster, AssignmentOptions &options) {
-    const Chip &chip = cluster.chip;
-    options.cluster = &cluster;
-    // A chip for which no rate is known is bound by its memory.
-    constexpr double kFree = 1e30;
-    options.flopsPerByte =
-        chip.elementwiseFlops > 0 ? chip.elementwiseFlops * 1e-9 : kFree;
-    options.memoryWeight = 1e9 / (chip.memoryBandwidth * chip.memoryEfficiency);
-    options.repeatMargin = 1;
-    options.latencyBytes = 0;
-  }
-
   /// Operations that take as long as sending a byte.
   double balance() const {
     return flopsPerByte > 0 ? flopsPerByte
@@ -334,7 +357,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     options.effort = effort;
     options.foldRepeats = foldRepeats;
     if (cluster)
-      priceInTime(*cluster, options);
+      priceOn(*cluster, options);
     return options;
   }
 

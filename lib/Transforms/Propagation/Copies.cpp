@@ -214,6 +214,7 @@ bool Copies::copySent(const ExtractedProblem &extracted,
       // Beside its original: so it is in front of all that may read it.
       copies[op].push_back(OpBuilder(op).clone(*op, mapping));
       made.insert(copies[op].back());
+      originals[copies[op].back()] = op;
     }
     for (OpOperand *use : uses) {
       moved.push_back({use, value});

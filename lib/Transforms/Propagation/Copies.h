@@ -33,6 +33,10 @@ public:
   /// version that is sent, of all ops back to what is least; false for none.
   bool copySent(const ExtractedProblem &extracted,
                 const Assignment &assignment);
+  /// What an op is a copy of that copySent made; null for others.
+  mlir::Operation *originalOf(mlir::Operation *op) const {
+    return originals.lookup(op);
+  }
   /// Takes these back.
   void dropSent();
 
@@ -58,6 +62,7 @@ private:
   /// What copySent made in program order of each value, and the uses that it
   /// changed, with what they read.
   llvm::SetVector<mlir::Operation *> made;
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> originals;
   std::vector<std::pair<mlir::OpOperand *, mlir::Value>> moved;
   unsigned numKept = 0;
 };

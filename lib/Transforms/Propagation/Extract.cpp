@@ -167,6 +167,7 @@ LogicalResult Extractor::addArgument(BlockArgument argument) {
   op.rule = FactorRuleBuilder::elementwise(result.problem.values[*id].shape,
                                            /*numOperands=*/0);
   op.results.push_back(*id);
+  op.isHeld = true;
   op.label = describeArgument(result.function, index);
   if (auto attr =
           result.function.getArgAttrOfType<ShardingAttr>(index, kShardingAttr))
@@ -185,6 +186,7 @@ LogicalResult Extractor::addResult(func::ReturnOp returnOp,
                                            /*numOperands=*/1,
                                            /*numResults=*/0);
   op.operands.push_back(id);
+  op.isHeld = true;
   op.label = describeResult(result.function, index);
   if (auto attr = result.function.getResultAttrOfType<ShardingAttr>(
           index, kShardingAttr)) {

@@ -13,24 +13,34 @@
 
 namespace shoal::testing {
 
-/// The least total cost of all plans.
-inline double bestOfAll(assignment::CostTables &tables) {
+/// Visits every plan.
+inline void
+forAllPlans(assignment::CostTables &tables,
+            llvm::function_ref<void(const assignment::Plan &)> visit) {
   using namespace assignment;
   size_t numOps = tables.problem.ops.size();
   std::vector<ChoiceIndex> choices(numOps, 0);
-  double best = std::numeric_limits<double>::infinity();
   while (true) {
     bool isAllowed = true;
     for (unsigned op = 0; op < numOps; ++op)
       isAllowed &= tables.choice(op, choices[op]) != nullptr;
     if (isAllowed)
-      best = std::min(best, Plan(tables, choices).totalCost());
+      visit(Plan(tables, choices));
     unsigned op = 0;
     while (op < numOps && ++choices[op] == tables.classOf(op).numChoices())
       choices[op++] = 0;
     if (op == numOps)
-      return best;
+      return;
   }
+}
+
+/// The least total cost of all plans.
+inline double bestOfAll(assignment::CostTables &tables) {
+  double best = std::numeric_limits<double>::infinity();
+  forAllPlans(tables, [&](const assignment::Plan &plan) {
+    best = std::min(best, plan.totalCost());
+  });
+  return best;
 }
 
 /// A random program of einsums, sums and elementwise ops on matrices.
