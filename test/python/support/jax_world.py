@@ -76,6 +76,7 @@ NAMES = {
     "value_and_grad": jax.value_and_grad, "grad": jax.grad, "vjp": jax.vjp, "jvp": jax.jvp, "remat": jax.checkpoint, "jit": Jitted,
     "iota": iota, "zeros": lambda shape, dtype="float32": jnp.zeros(shape, dtype), "ones": jnp.ones, "full": jnp.full,
     "trace": skipped("text"), "compile": skipped("an executable"),
+    "optim": types.SimpleNamespace(**{**vars(shoal.optim), "accumulate": skipped("accumulate")}),
     "constrain": lambda x, spec, **options: arrays.constrain(x, spec, arrays.mesh_around(x), **options),
     "random": types.SimpleNamespace(key=lambda seed: jax.random.key(int(seed)), **{
         name: getattr(jax.random, name) for name in ("randint", "uniform", "normal", "fold_in")
