@@ -26,39 +26,39 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-from model import (
-    Config,
-    initial_parameters,
-    layout_of,
-    optimizer_of,
-    parameter_shardings,
-    training_step,
-)
 
 import shoal.jax
 from shoal import P, optim
-from shoal.arrays import named_shardings
+from shoal.arrays import mesh_of, named_shardings
 from shoal.devices import devices_of
-from shoal.moe import Layout
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+EXAMPLES = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(EXAMPLES), str(EXAMPLES / "moe_training")]
+from model import MESH, SENTENCES, Config, initial_parameters, loss_of, parameter_shardings  # noqa: E402
 from sentences import text_batches  # noqa: E402
 
-LAYOUT = layout_of(data=2, expert=2)
+OPTIMIZER = optim.adam(3e-3, 0.9, 0.99)
 # Relative, of every loss and of the first 20.
 TOLERANCES = {"float32": (2e-2, 1e-5), "float64": (1e-7, 1e-8)}
 
 
+def training_step(config, parameters, state, tokens):
+    """One step of Adam: -> (parameters, state, loss). tokens: i32 [B, S + 1]."""
+    (loss, _), gradients = jax.value_and_grad(partial(loss_of, config), has_aux=True)(parameters, tokens)
+    updates, state = OPTIMIZER.update(gradients, state, parameters)
+    return optim.apply_updates(parameters, updates), state, loss
+
+
 def step_on_devices(config, parameters, state):
     """The step for 4 devices; parameters and state leave it as they came, in the same memory."""
-    weights = parameter_shardings(config)
+    weights = parameter_shardings(parameters)
     kept = weights, optim.shardings_like(state, parameters, weights)
     return shoal.jax.jit(
-        partial(training_step, config, LAYOUT),
-        in_shardings=named_shardings((*kept, LAYOUT.P("outside")), LAYOUT.mesh),
-        out_shardings=named_shardings((*kept, P()), LAYOUT.mesh),
+        partial(training_step, config),
+        in_shardings=named_shardings((*kept, SENTENCES), MESH),
+        out_shardings=named_shardings((*kept, P()), MESH),
         donate_argnums=(0, 1),
-        devices=devices_of(LAYOUT.mesh.size),
+        devices=devices_of(MESH.size),
     )
 
 
@@ -73,7 +73,7 @@ def train(step, parameters, state, data):
 
 def step_in_jax(config):
     """The same on one device, by JAX alone."""
-    return jax.jit(partial(training_step, config, Layout()))
+    return jax.jit(partial(training_step, config))
 
 
 def report(losses, expected, dtype):
@@ -100,15 +100,17 @@ def main():
     options = parser.parse_args()
 
     jax.config.update("jax_enable_x64", options.x64)
-    config = Config(router_dtype="fp64" if options.x64 else "fp32")
-    parameters = initial_parameters(config, jax.random.key(0))
-    state = optimizer_of(config).init(parameters)
-    data = text_batches(options.steps, config.groups, config.length)
+    config = Config()
+    wide = jnp.float64 if options.x64 else jnp.float32
+    parameters = jax.tree.map(lambda leaf: jnp.asarray(leaf, wide), initial_parameters(config))
+    state = OPTIMIZER.init(parameters)
+    data = text_batches(options.steps, config.sentences, config.length)
     # Copies, as the step is given its arguments' memory.
     step = step_on_devices(config, parameters, state)
-    losses = train(step, *jax.tree.map(jnp.copy, (parameters, state)), data)
+    with jax.sharding.use_abstract_mesh(mesh_of(MESH)):  # which the model's annotations are of
+        losses = train(step, *jax.tree.map(jnp.copy, (parameters, state)), data)
 
-    if getattr(devices_of(LAYOUT.mesh.size), "rank", 0) != 0:
+    if getattr(devices_of(MESH.size), "rank", 0) != 0:
         return  # of an MPI job one rank compares
     expected = train(step_in_jax(config), parameters, state, data)
     well = report(losses, expected, "float64" if options.x64 else "float32")

@@ -1,6 +1,8 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A small Mixture-of-Experts Transformer over bytes, GShard's way.
+"""A small Mixture-of-Experts Transformer over bytes, GShard's way, of the frontend's values and of JAX's arrays.
+
+train.py and ../jax_moe_training/train.py train it: what is called here is of the world of its first array.
 
 Letters: B sentences of S bytes, M model size, N heads of D, E experts of H hidden units with
 room for C tokens of a sentence, L layers.
@@ -12,6 +14,9 @@ import numpy as np
 
 import shoal
 from shoal import P
+from shoal.arrays import as_value, constrain, einsum, like, mesh_around, rms_norm, scan, sum
+from shoal.layers import cross_entropy, self_attention
+from shoal.moe import moe_layer
 
 MESH = shoal.Mesh(data=2, expert=2)
 SENTENCES = P(("data", "expert"))  # on all devices
@@ -68,25 +73,30 @@ def parameter_shardings(parameters):
     return shardings
 
 
+def norm(x, scale):
+    return rms_norm(x, epsilon=1e-5) * as_value(scale, x)
+
+
 def layer(config: Config, x, weights):
     """Attention and experts, each beside what passes by: [B, S, M] -> ([B, S, M], aux)."""
-    y = shoal.rms_norm(x, weights["attention_norm"])
+    y = norm(x, weights["attention_norm"])
     heads = (weights[name] for name in ("wq", "wk", "wv", "out"))
-    x = x + shoal.moe.self_attention(y, *heads, causal=True)
-    y = shoal.rms_norm(x, weights["expert_norm"])
+    x = x + self_attention(y, *heads, causal=True)
+    y = norm(x, weights["expert_norm"])
     experts = (weights[name] for name in ("router", "wi", "wo"))
-    out = shoal.moe.moe_layer(y, *experts, k=2, capacity=config.capacity, axes=("data", "expert"))
+    out = moe_layer(y, *experts, k=2, capacity=config.capacity, axes=("data", "expert"))
     return x + out.y, out.aux
 
 
 def loss_of(config: Config, parameters, tokens):
     """What is trained by, and as a metric "nll", the mean negative log likelihood of each next
-    byte: the former has 0.01 of the layers' aux more."""
+    byte: the former has 0.01 of the layers' aux more. Over the mesh that is around, if any."""
+    tokens = as_value(tokens, like(tokens, parameters))
     inputs, targets = tokens[:, :-1], tokens[:, 1:]
-    x = shoal.constrain(parameters["embed"][inputs] + parameters["position"], SENTENCES)
-    x, aux = shoal.scan(lambda x, weights: layer(config, x, weights), x, parameters["layers"])
-    logits = shoal.einsum(
-        "BSM,VM->BSV", shoal.rms_norm(x, parameters["norm"]), parameters["embed"]
-    )
-    loss = shoal.moe.cross_entropy(logits, targets)
-    return loss + 0.01 * shoal.sum(aux), {"nll": loss}
+    embed, mesh = as_value(parameters["embed"], tokens), mesh_around(tokens)
+    x = embed[inputs] + as_value(parameters["position"], tokens)
+    x = x if mesh is None else constrain(x, SENTENCES, mesh)
+    x, aux = scan(lambda x, weights: layer(config, x, weights), x, parameters["layers"])
+    logits = einsum("BSM,VM->BSV", norm(x, parameters["norm"]), embed)
+    loss = cross_entropy(logits, targets)
+    return loss + 0.01 * sum(aux), {"nll": loss}

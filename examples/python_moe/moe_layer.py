@@ -36,8 +36,8 @@ def numpy_layer(x, router, wi, wo):
     """The same from the paper, with its loops."""
     y, gating = numpy_moe_layer(x, router, wi, wo, K, CAPACITY)
     chosen = gating.experts[..., None] == np.arange(EXPERTS)
-    kept = gating.dispatch.sum(axis=(1, 3))
-    return {"y": x + y, "aux": gating.aux, "routed": chosen.sum(axis=(1, 2)), "kept": kept}
+    kept = gating.dispatch.sum(axis=(0, 1, 3))
+    return {"y": x + y, "aux": gating.aux, "routed": chosen.sum(axis=(0, 1, 2)), "kept": kept}
 
 
 def difference(actual, expected):
@@ -73,7 +73,7 @@ def main():
     step = shortest_step(layer_on_devices, inputs)
     print(f"a step on {exe.devices} devices: {step * 1e3:.2f} ms")
     for name in ("routed", "kept"):
-        print(f"{name} per expert: {results[name].numpy().sum(0).astype(int).tolist()}")
+        print(f"{name} per expert: {results[name].numpy().astype(int).tolist()}")
 
     worst = difference(results, numpy_layer(**inputs))
     print(f"largest relative difference from NumPy: {worst:.1e}")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write Mixture-of-Experts programs for many devices, compile and run them."""
 
-from shoal import checkpoints, data, frontend, models, moe, optim, random, train
+from shoal import checkpoints, data, frontend, layers, models, moe, optim, random, train
 from shoal.devices import Array, Devices, launch
 from shoal.errors import (
     CheckpointError,
@@ -57,7 +57,7 @@ __all__ = [
     "CompileWarning", "Devices", "Diagnostic", "Dim", "Executable", "Forecast", "InputError", "Machine", "Mesh",
     "MoveWarning", "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError", "TraceTypeError",
     "UnsupportedError", "Value", "WeightsWarning", "bfloat16", "checkpoints", "compile",
-    "compile_text", "data", "jit", "launch", "load", "models", "moe", "optim", "plan", "promote_types",
+    "compile_text", "data", "jit", "launch", "layers", "load", "models", "moe", "optim", "plan", "promote_types",
     "random", "simulate", "train",
 ]  # fmt: skip
 __all__ += [name for module in frontend.EXPORTED for name in module.__all__]

@@ -34,7 +34,7 @@ def one_by_one(config, parameters, tokens):
         x, more = model.layer(config, x, weights)
         aux = aux + more
     logits = shoal.einsum("BSM,VM->BSV", shoal.rms_norm(x, parameters["norm"]), parameters["embed"])
-    return shoal.moe.cross_entropy(logits, targets) + 0.01 * aux
+    return shoal.layers.cross_entropy(logits, targets) + 0.01 * aux
 
 
 def scanned(config, parameters, tokens):

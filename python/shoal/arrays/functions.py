@@ -479,6 +479,11 @@ def mesh_of(mesh: Mesh, devices: Sequence[Any] | None = None) -> Any:
     return jax_world().mesh_of(mesh, devices)
 
 
+def mesh_around(like: ArrayLike) -> Mesh | None:
+    """The mesh of the program that is traced, or that jax.set_mesh has set, where there is one."""
+    return world_of(like).mesh_around()
+
+
 def named_shardings(specs: Any, mesh: Mesh, devices: Sequence[Any] | None = None) -> Any:
     """A tree of dicts, lists and tuples of `shoal.P` as JAX's NamedShardings over the same mesh.
 

@@ -20,7 +20,7 @@ from jax import lax
 from jax.sharding import AbstractMesh, AxisType, Mesh as DeviceMesh, NamedSharding, PartitionSpec
 
 from shoal import frames
-from shoal.arrays.jax_primitives import PARTS, hint_p, ragged_einsum_p
+from shoal.arrays.jax_primitives import PARTS, constrained, hint_p, ragged_einsum_p
 from shoal.errors import CompileWarning, TraceError, UnsupportedError
 from shoal.frontend.annotations import OPEN, as_sharding
 from shoal.mesh import Axis, Mesh
@@ -214,6 +214,11 @@ def mesh_of(mesh: Mesh, devices: Sequence[Any] | None = None) -> AbstractMesh | 
     return DeviceMesh(ordered.reshape(sizes), names, axis_types=types)
 
 
+def mesh_around() -> Mesh | None:
+    around = jax.sharding.get_abstract_mesh()
+    return None if around.empty else Mesh(dict(around.shape))
+
+
 def _mesh_around(mesh: Mesh) -> Any:
     """That which jax.set_mesh has set, where it has the axes; else the mesh as it is."""
     around = jax.sharding.get_abstract_mesh()
@@ -248,8 +253,8 @@ def named_sharding(spec: Any, mesh: Mesh, devices: Sequence[Any] | None = None) 
 def constrain(x: Any, spec: Any, mesh: Mesh, hint: bool) -> Any:
     place = partition_spec(spec, mesh, x.shape, "constrain")
     if hint:
-        return hint_p.bind(x, sharding=NamedSharding(mesh_of(mesh), place))
-    return lax.with_sharding_constraint(x, NamedSharding(_mesh_around(mesh), place))
+        return hint_p.bind(x, sharding=NamedSharding(mesh_of(mesh), place), binds=False)
+    return constrained(x, NamedSharding(_mesh_around(mesh), place))
 
 
 # Parts that are written for one device.

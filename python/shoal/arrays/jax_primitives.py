@@ -8,6 +8,7 @@ They can be differentiated, in both modes, and mapped by jax.vmap.
 
 from __future__ import annotations
 
+import functools
 import string
 from typing import Any
 
@@ -17,7 +18,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-__all__ = ["PARTS", "RAGGED_EINSUM", "hint_p", "ragged_einsum_p"]
+__all__ = ["PARTS", "RAGGED_EINSUM", "constrained", "hint_p", "ragged_einsum_p"]
 
 RAGGED_EINSUM = "shoal.ragged_einsum"  # the target of the custom call
 PARTS = "shoal"  # the platform of `jax.lax.platform_dependent` whose part `shoal.jax` takes
@@ -26,7 +27,7 @@ ragged_einsum_p = Primitive(RAGGED_EINSUM)
 """`shoal.ragged_einsum` of (lhs, rhs, begins, ends) with `spec`, `rows` and `dtype`."""
 
 hint_p = Primitive("shoal.sharding_hint")
-"""The operand, where `sharding`, a NamedSharding, asks that it lies; XLA, which binds all that it is told, is not."""
+"""The operand, where `sharding`, a NamedSharding, asks that it lies. XLA binds what it is told: it is where `binds` says."""
 
 
 def _terms(spec: str) -> tuple[list[str], str]:
@@ -108,8 +109,26 @@ ad.primitive_jvps[ragged_einsum_p] = _jvp
 ad.primitive_transposes[ragged_einsum_p] = _transpose
 batching.primitive_batchers[ragged_einsum_p] = _batched
 
-hint_p.def_abstract_eval(lambda x, *, sharding: ShapedArray(x.shape, x.dtype))
-hint_p.def_impl(lambda x, *, sharding: x)
-mlir.register_lowering(hint_p, lambda context, x, *, sharding: [x])
-ad.deflinear2(hint_p, lambda cotangent, x, *, sharding: [hint_p.bind(cotangent, sharding=sharding)])
-batching.primitive_batchers[hint_p] = lambda operands, dims, *, sharding: (operands[0], dims[0])
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def constrained(x: Any, sharding: Any) -> Any:
+    """With JAX's constraint, whose derivative is a hint to us, as the frontend's is (docs/guide/Autodiff.md): a sum that is
+    still partial is not completed at it. XLA's derivative is bound."""
+    return jax.lax.with_sharding_constraint(x, sharding)
+
+
+@constrained.defjvp
+def _constrained_jvp(sharding: Any, primals: Any, tangents: Any) -> Any:
+    return constrained(primals[0], sharding), hint_p.bind(tangents[0], sharding=sharding, binds=True)
+
+
+def _of_xla(x: Any, *, sharding: Any, binds: bool) -> Any:
+    return jax.lax.with_sharding_constraint(x, sharding) if binds else x
+
+
+hint_p.def_abstract_eval(lambda x, *, sharding, binds: ShapedArray(x.shape, x.dtype))
+hint_p.def_impl(lambda x, *, sharding, binds: x)
+mlir.register_lowering(hint_p, mlir.lower_fun(_of_xla, multiple_results=False))
+ad.deflinear2(hint_p, lambda cotangent, x, **params: [hint_p.bind(cotangent, **params)])
+batching.primitive_batchers[hint_p] = lambda operands, dims, **params: (operands[0], dims[0])

@@ -16,7 +16,7 @@ from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.collectives import all_gather, axis_index, ragged_all_to_all
 from shoal.frontend.contraction import einsum, matmul, ragged_einsum
 from shoal.frontend.control_flow import scan, while_loop
-from shoal.frontend.core import advise
+from shoal.frontend.core import advise, current
 from shoal.frontend.elementwise import (
     abs, clip, cos, erf, exp, isfinite, log, log1p, logical_and, logical_not, maximum, minimum, multiply, negative,
     or_one, power,
@@ -36,7 +36,7 @@ __all__ = [
     "abs", "add_rows", "advise", "all_gather", "any", "argmax", "argsort", "as_value", "axis_index", "broadcast_to",
     "clip", "concatenate", "constrain", "cos", "cummax", "cumsum", "einsum", "erf", "exp",
     "fold_in", "full", "gelu", "iota", "isfinite", "largest", "log", "log1p", "log_softmax", "logical_and",
-    "logical_not", "logsumexp", "manual", "matmul", "max", "maximum", "mean", "minimum", "moveaxis", "multiply",
+    "logical_not", "logsumexp", "manual", "matmul", "max", "maximum", "mean", "mesh_around", "minimum", "moveaxis", "multiply",
     "named_scope", "negative", "normal", "one_hot", "ones", "or_one", "pad", "power", "put_rows",
     "ragged_all_to_all", "ragged_einsum", "relu", "repeat", "reshape", "rms_norm", "root_of", "rsqrt", "scan",
     "shape_of", "sigmoid", "sign", "silu", "sin", "softmax", "softplus", "sqrt", "square", "stack", "stop_gradient",
@@ -77,6 +77,10 @@ def normal(key: Any, shape: Any, dtype: Any, like: Any) -> Value:
 
 def constrain(x: Any, spec: Any, mesh: Any, hint: bool) -> Value:
     return annotations.constrain(x, spec, hint=hint)
+
+
+def mesh_around() -> Any:
+    return current("mesh_around").mesh
 
 
 def manual(function: Any, in_shardings: Any, out_shardings: Any, axes: Any, mesh: Any) -> Any:

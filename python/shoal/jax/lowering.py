@@ -42,8 +42,8 @@ def _ragged_einsum(context: Any, *values: Any, spec: str, rows: str, dtype: Any)
     return mlir.custom_call(RAGGED_EINSUM, result_types=types, operands=values, backend_config=config).results
 
 
-def _hint(context: Any, value: Any, *, sharding: Any) -> Any:
-    """A constraint that says of itself that it only asks."""
+def _hint(context: Any, value: Any, *, sharding: Any, binds: bool) -> Any:
+    """A constraint that says of itself that it only asks, also where XLA is bound."""
     constrain = partial(jax.lax.with_sharding_constraint, shardings=sharding)
     made = mlir.lower_fun(constrain, multiple_results=False)(context, value)
     made[0].owner.attributes[HINT] = mlir.ir.UnitAttr.get()

@@ -36,9 +36,9 @@ from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.scores import Rule, attend
 from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
 from shoal.models.upcycling import upcycled
-from shoal.moe.labels import IGNORE_INDEX
+from shoal.layers.labels import IGNORE_INDEX
 from shoal.moe.layout import SINGLE, Layout
-from shoal.moe.own_router import Router, RouterShapes
+from shoal.moe.parts import Router, RouterShapes
 from shoal.moe.parameters import buffer_mask, decay_mask
 
 __all__ = [

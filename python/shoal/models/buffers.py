@@ -27,7 +27,7 @@ def expert_biases(config: MoeConfig | None, parts: Sequence[str]) -> Buffers:
     """
 
     def update(params: Tree, metrics: Mapping[str, Any]) -> Tree:
-        if config is None or not config.moe_router_enable_expert_bias:
+        if config is None or config.router.bias_rate is None:
             return params
         if "counts" not in metrics:
             raise TraceError('step: experts\' biases move by the metric "counts", which the loss does not return')

@@ -20,7 +20,7 @@ from shoal.models.documents import Documents, check_rope, documents_of
 from shoal.models.layer import apply_layer, between
 from shoal.models.order import Order, check_order_free, order_of, ordered
 from shoal.models.stages import pass_stages, stages_of
-from shoal.moe.labels import IGNORE_INDEX, cross_entropy_sum
+from shoal.layers.labels import IGNORE_INDEX, cross_entropy_sum
 from shoal.moe.layer import MoeMetrics
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import stacked_losses, total_loss
@@ -100,7 +100,7 @@ def _decode(
         x = layout.constrain(norm(x, params["norm"], config), _ROWS, "cp", None)
         logits = layout.constrain(einsum("BSM,VM->BSV", x, as_value(head, x)), _ROWS, "cp", "tp")
     if metrics is None:
-        none = zeros((0, config.moe.num_experts), "float32", like=x)
+        none = zeros((0, config.moe.experts.number), "float32", like=x)
         return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32", like=x)), {})
     if config.balance_over_layers == "mean":
         balance = balance / metrics.needed.shape[0]
@@ -128,7 +128,7 @@ def loss_of(
 
     "weight" is the sum of the labels' weights, or their number: where a batch is cut, the means of its parts count
     that much.
-    TraceError where shapes differ or a name is none of these; of labels see `shoal.moe.cross_entropy`.
+    TraceError where shapes differ or a name is none of these; of labels see `shoal.layers.cross_entropy`.
     """
     key = key_of_training("loss", config.moe if any(config.moe_layers) else None, key, training)
     given = {"mask": mask, "labels": labels, "weights": weights, "segments": segments, "positions": positions}

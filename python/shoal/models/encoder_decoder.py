@@ -15,36 +15,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import (
+    Array, ArrayLike, argmax, as_value, broadcast_to, concatenate, einsum, fold_in, full, iota, like, logical_and, named_scope,
+    or_one, rms_norm, scan, shape_of, stack, summed, where, zeros,
+)  # fmt: skip
 from shoal.errors import TraceError
-from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.buffers import Buffers
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.control_flow import scan
-from shoal.frontend.creation import full, zeros
-from shoal.frontend.elementwise import logical_and, logical_or, or_one, where
-from shoal.frontend.metrics import summed
-from shoal.frontend.naming import named_scope
-from shoal.frontend.nn import rms_norm
-from shoal.frontend.ordering import argmax
-from shoal.frontend.random import fold_in
-from shoal.frontend.structure import broadcast_to, concatenate, iota, stack
-from shoal.frontend.value import Value
+from shoal.layers import attention, cross_entropy_sum, feed_forward
 from shoal.models import parameters
 from shoal.models.buffers import expert_biases
-from shoal.models.layer import bias_of
 from shoal.models.documents import begins_of, is_of_one, positions_of
+from shoal.models.layer import bias_of
 from shoal.models.rope import rope_of, rotate
 from shoal.moe.config import MoeConfig
-from shoal.moe.gshard import attention, feed_forward
-from shoal.moe.labels import cross_entropy_sum
 from shoal.moe.layer import MoeMetrics, moe
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import stacked_losses, total_loss
 from shoal.moe.noise import key_of_training
 from shoal.moe.parameters import init_params, start_of
+from shoal.moe.parts import ExpertChoice
 
 __all__ = ["EncoderDecoder", "Passed"]
 
@@ -54,10 +44,10 @@ Params = Mapping[str, Any]
 class Passed(NamedTuple):
     """x [B, S, M] behind the layers so far, the sum of their losses, the metrics and losses of those with experts."""
 
-    x: Value
-    balance: Value
+    x: Array
+    balance: Array
     metrics: list[MoeMetrics]
-    losses: list[dict[str, Value]]
+    losses: list[dict[str, Array]]
 
 
 @dataclass(frozen=True)
@@ -89,9 +79,9 @@ class EncoderDecoder:
             raise TraceError(f"EncoderDecoder: hidden_size {model} in {heads} heads of an even number of elements")
         if any((*self.encoder, *self.decoder)) and self.moe is None:
             raise TraceError("EncoderDecoder: layers with experts, and moe is None")
-        if any(self.decoder) and self.moe is not None and self.moe.router_type == "expert_choice":
+        if any(self.decoder) and self.moe is not None and isinstance(self.moe.router, ExpertChoice):
             warnings.warn(
-                'EncoderDecoder: decoder layers with router_type="expert_choice": experts choose among all places,'
+                'EncoderDecoder: decoder layers with ExpertChoice: experts choose among all places,'
                 " so that one's result depends on those behind it",
                 stacklevel=3,
             )
@@ -153,7 +143,7 @@ class EncoderDecoder:
     ) -> Passed:
         """Of source [B, S] its memory [B, S, M]. key: of the routers' noise. segments [B, S]: integers, which of
         several sources a token is of, each of which stands together."""
-        tokens = as_value(source)
+        tokens = as_value(source, like(source, params))
         passed = self._embed(params, tokens)
         seen = tokens != self.pad
         for number, layer in enumerate(params["encoder"]):
@@ -163,7 +153,7 @@ class EncoderDecoder:
         return passed._replace(x=self._norm(passed.x, params["encoder_norm"]))
 
     def decode(
-        self, params: Params, memory: Value, source: ArrayLike, inputs: ArrayLike, *, key: ArrayLike | None = None,
+        self, params: Params, memory: Array, source: ArrayLike, inputs: ArrayLike, *, key: ArrayLike | None = None,
         segments: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Passed:  # fmt: skip
         """Of inputs [B, T], `begin` and a target's tokens but the last, what logits are made of, [B, T, M].
@@ -172,7 +162,7 @@ class EncoderDecoder:
         inputs. segments: of the source [B, S] and of the inputs [B, T], each of which sees what is of its own.
         """
         of_source, of_inputs = segments or (None, None)
-        tokens, seen = as_value(inputs), as_value(source) != self.pad
+        tokens, seen = as_value(inputs, memory), as_value(source, memory) != self.pad
         real = logical_and(tokens != self.pad, tokens != self.end)
         real = logical_and(real, broadcast_to(seen[:, :1], real.shape))  # none of a row that is padding alone
         passed = self._embed(params, tokens)
@@ -183,14 +173,14 @@ class EncoderDecoder:
                 passed = self._feed_forward(passed, layer, real, _folded(key, len(self.encoder) + number))
         return passed._replace(x=self._norm(passed.x, params["decoder_norm"]))
 
-    def logits(self, params: Params, x: Value) -> Value:
+    def logits(self, params: Params, x: Array) -> Array:
         """[..., V] of what `decode` made, [..., M]."""
         letters = "ABCDEFG"[: x.ndim - 1]
-        return einsum(f"{letters}M,VM->{letters}V", x, as_value(params["embed"]), dtype="float32")
+        return einsum(f"{letters}M,VM->{letters}V", x, as_value(params["embed"], x), dtype="float32")
 
     def loss(
         self, params: Params, batch: Mapping[str, ArrayLike], *, key: ArrayLike | None = None, training: bool = True
-    ) -> tuple[Value, dict[str, Value]]:
+    ) -> tuple[Array, dict[str, Array]]:
         """The weighted mean of -log p of each target token, `end` among them, plus the routers' losses times their
         coefficients over the number of layers with experts; and metrics: "nll", "balance", "weight", the sum of the
         tokens' weights, and, where there are experts, those of `MoeMetrics` and the losses by their names, a row for
@@ -202,8 +192,8 @@ class EncoderDecoder:
         key, training: as of `loss_of`. TraceError for other names, and for shapes that differ.
         """
         key = key_of_training("loss", self.moe if any((*self.encoder, *self.decoder)) else None, key, training)
-        segments = _checked(batch)
-        target = as_value(batch["target"])
+        target = as_value(batch.get("target", 0), like(dict(batch), params))
+        segments = _checked(batch, target)
         encoded = self.encode(params, batch["source"], key=key, segments=segments and segments[0])
         decoded = self.decode(
             params, encoded.x, batch["source"], self._inputs(target, segments), key=key, segments=segments
@@ -213,9 +203,9 @@ class EncoderDecoder:
         with named_scope("loss"):
             return self._loss(logits, target, batch.get("weights"), encoded, decoded)
 
-    def _inputs(self, target: Value, segments: tuple[Value, Value] | None) -> Value:
+    def _inputs(self, target: Array, segments: tuple[Array, Array] | None) -> Array:
         """`begin` and all tokens but the last, of each target."""
-        first = full((target.shape[0], 1), self.begin, target.dtype)
+        first = full((target.shape[0], 1), self.begin, target.dtype, like=target)
         behind = concatenate([first, target[:, :-1]], 1)
         if segments is None:
             return behind
@@ -223,8 +213,8 @@ class EncoderDecoder:
         return where(begins, self.begin, behind)
 
     def _loss(
-        self, logits: Value, target: Value, weights: ArrayLike | None, encoded: Passed, decoded: Passed
-    ) -> tuple[Value, dict[str, Value]]:
+        self, logits: Array, target: Array, weights: ArrayLike | None, encoded: Passed, decoded: Passed
+    ) -> tuple[Array, dict[str, Array]]:
         total, weight = cross_entropy_sum(logits, target, mask=target != self.pad, weights=weights, ignore_index=None)
         nll = total / or_one(weight)
         layers = [*encoded.metrics, *decoded.metrics]
@@ -233,62 +223,62 @@ class EncoderDecoder:
         losses = stacked_losses([*encoded.losses, *decoded.losses])
         return nll + balance, {"nll": nll, "balance": balance, "weight": summed(weight), **stacked, **losses}
 
-    def translate(self, params: Params, source: ArrayLike, length: int) -> Value:
+    def translate(self, params: Params, source: ArrayLike, length: int) -> Array:
         """Of source [B, S] the likeliest next token at each of `length` places, int32 [B, length]; padding behind
         `end`.
 
         The encoder runs once, the decoder over all places for each token: there is no cache of keys.
         """
         memory = self.encode(params, source).x
-        places = iota((memory.shape[0], length), 1)
-        start = where(places == 0, full(places.shape, self.begin, "int32"), self.pad)
+        places = iota((memory.shape[0], length), 1, like=memory)
+        start = where(places == 0, full(places.shape, self.begin, "int32", like=memory), self.pad)
 
-        def step(inputs: Value, place: Value) -> tuple[Value, Value]:
+        def step(inputs: Array, place: Array) -> tuple[Array, Array]:
             x = self.decode(params, memory, source, inputs).x
             token = argmax(self.logits(params, x[:, place]), -1)
             last = inputs[:, place]
-            token = where(logical_or(last == self.end, last == self.pad), self.pad, token)
+            token = where(logical_and(last != self.end, last != self.pad), token, self.pad)
             return where(places == place + 1, token.reshape(-1, 1), inputs), token
 
-        tokens = scan(step, start, iota((length,), 0))[1]
+        tokens = scan(step, start, iota((length,), 0, like=memory))[1]
         return tokens.swapaxes(0, 1)
 
     def over(self, layout: Layout) -> EncoderDecoder:
         """The same over devices."""
         return replace(self, layout=layout)
 
-    def _norm(self, x: Value, scale: ArrayLike) -> Value:
-        return rms_norm(x, scale, epsilon=self.rms_norm_eps)
+    def _norm(self, x: Array, scale: ArrayLike) -> Array:
+        return rms_norm(x, epsilon=self.rms_norm_eps) * as_value(scale, x)
 
-    def _embed(self, params: Params, tokens: Value) -> Passed:
+    def _embed(self, params: Params, tokens: Array) -> Passed:
         with named_scope("embed"):
-            x = as_value(params["embed"])[tokens] * self.hidden_size**0.5
-            return Passed(self.layout.spread(x, "outside"), zeros((), "float32"), [], [])
+            x = as_value(params["embed"], tokens)[tokens] * self.hidden_size**0.5
+            return Passed(self.layout.spread(x, "outside"), zeros((), "float32", like=x), [], [])
 
-    def _add(self, passed: Passed, y: Value) -> Passed:
+    def _add(self, passed: Passed, y: Array) -> Passed:
         return passed._replace(x=self.layout.spread(passed.x + y, "outside"))
 
     def _self_attention(
-        self, passed: Passed, layer: Params, real: Value, segments: ArrayLike | None, *, causal: bool
+        self, passed: Passed, layer: Params, real: Array, segments: ArrayLike | None, *, causal: bool
     ) -> Passed:
         with named_scope("attention"):
             y, weights = self._norm(passed.x, layer["attention_norm"]), layer["attention"]
             rope = rope_of({}, self.hidden_size // self.num_attention_heads)
-            q, k, v = (einsum("BSM,MND->BSND", y, as_value(weights[name])) for name in ("wq", "wk", "wv"))
-            positions = None if segments is None else positions_of(as_value(segments))
+            q, k, v = (einsum("BSM,MND->BSND", y, as_value(weights[name], y)) for name in ("wq", "wk", "wv"))
+            positions = None if segments is None else positions_of(as_value(segments, y))
             q, k = rotate(q, rope, positions=positions), rotate(k, rope, positions=positions)
             made = attention(q, k, v, mask=_visible(real, segments, segments), causal=causal)
-            return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"])))
+            return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"], y)))
 
-    def _cross_attention(self, passed: Passed, layer: Params, memory: Value, mask: Value) -> Passed:
+    def _cross_attention(self, passed: Passed, layer: Params, memory: Array, mask: Array) -> Passed:
         with named_scope("cross"):
             y, weights = self._norm(passed.x, layer["cross_norm"]), layer["cross"]
-            q = einsum("BSM,MND->BSND", y, as_value(weights["wq"]))
-            k, v = (einsum("BTM,MND->BTND", memory, as_value(weights[name])) for name in ("wk", "wv"))
+            q = einsum("BSM,MND->BSND", y, as_value(weights["wq"], y))
+            k, v = (einsum("BTM,MND->BTND", memory, as_value(weights[name], y)) for name in ("wk", "wv"))
             made = attention(q, k, v, mask=mask)
-            return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"])))
+            return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"], y)))
 
-    def _feed_forward(self, passed: Passed, layer: Params, real: Value, key: Value | None) -> Passed:
+    def _feed_forward(self, passed: Passed, layer: Params, real: Array, key: Array | None) -> Passed:
         with named_scope("dense" if "dense" in layer else "experts"):
             y = self._norm(passed.x, layer["post_norm"])
             if "dense" in layer:
@@ -308,33 +298,33 @@ def _fan_in(part: str, name: str, shape: tuple[int, ...]) -> int:
     return math.prod(shape[:-1]) if name == "wo" or part == "dense" else shape[0]
 
 
-def _folded(key: ArrayLike | None, number: int) -> Value | None:
+def _folded(key: ArrayLike | None, number: int) -> Array | None:
     """A layer's key."""
     return None if key is None else fold_in(key, number)
 
 
-def _visible(real: Value, rows: ArrayLike | None, columns: ArrayLike | None) -> Value:
+def _visible(real: Array, rows: ArrayLike | None, columns: ArrayLike | None) -> Array:
     """real [B, T], which places may be looked at, as a mask of scores [B, N, S, T]: by those of their own segment,
     where there are segments rows [B, S] and columns [B, T]."""
     of_all = real.reshape(real.shape[0], 1, 1, real.shape[1])
     if rows is None or columns is None:
         return of_all
-    same = is_of_one(as_value(rows), as_value(columns))
+    same = is_of_one(as_value(rows, real), as_value(columns, real))
     same = same.reshape(same.shape[0], 1, *same.shape[1:])
     return logical_and(same, broadcast_to(of_all, same.shape))
 
 
-def _checked(batch: Mapping[str, ArrayLike]) -> tuple[Value, Value] | None:
+def _checked(batch: Mapping[str, ArrayLike], like: Array) -> tuple[Array, Array] | None:
     """The segments of sources and targets, where there are any; TraceError for a batch that is none."""
-    like = {"weights": "target", "source_segments": "source", "target_segments": "target"}
+    shaped = {"weights": "target", "source_segments": "source", "target_segments": "target"}
     segments = [name for name in ("source_segments", "target_segments") if name in batch]
-    if not {"source", "target"} <= set(batch) <= {"source", "target", *like} or len(segments) == 1:
+    if not {"source", "target"} <= set(batch) <= {"source", "target", *shaped} or len(segments) == 1:
         raise TraceError(
             'EncoderDecoder: expected a batch of "source", "target" and any of "weights" and both of'
             f' "source_segments", "target_segments"; got {sorted(batch)}'
         )
-    for name, other in like.items():
+    for name, other in shaped.items():
         if name in batch:
             shape, wanted = shape_of(batch[name]), shape_of(batch[other])
             check(shape == wanted, f"EncoderDecoder: {name} {list(shape)} of {other} {list(wanted)}")
-    return (as_value(batch[segments[0]]), as_value(batch[segments[1]])) if segments else None
+    return (as_value(batch[segments[0]], like), as_value(batch[segments[1]], like)) if segments else None

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from shoal.models.config import Chunk, LatentAttention, ModelConfig, Temperature
 from shoal.models.published import PUBLISHED
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
+from shoal.moe.flat import FLAT
 from shoal.names import nearest
 from shoal.moe.schemas import ALIASES, SCHEMAS, SIZES, ConfigFile, checked
 
@@ -39,7 +39,7 @@ def made_of(file: Mapping[str, Any], given: Mapping[str, Any], place: str = "") 
     if not isinstance(file, Mapping):
         return Read(model_config_of(file, place), {}, {})  # which says so
     known = SCHEMAS.get(str(file.get("model_type")), {})
-    own = {field.name for field in fields(MoeConfig)}
+    own = {*FLAT}
     for name in file:
         if known and name in own and name not in known and name not in ALIASES:
             raise UnsupportedError(

@@ -57,9 +57,8 @@ def apply_layer(
         x = x + between(layout, attention(y, params["attention"], config, window, layout, order, documents=documents))
     if "dense" in params:
         with named_scope("dense"):
-            dense = config.moe.replace(add_bias_linear=False)
             y = within(layout, norm(x, params["post_norm"], config))
-            y = feed_forward_of(plain_linear, y, params["dense"], dense)
+            y = feed_forward_of(plain_linear, y, params["dense"], config.moe)
             return LayerOutput(x + between(layout, y), {}, None)
     with named_scope("experts"):
         y = norm(x, params["post_norm"], config)

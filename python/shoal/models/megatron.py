@@ -124,10 +124,10 @@ def _warn_idle(flags: Flags) -> None:
 def _experts(flags: Flags, layers: int) -> MoeConfig:
     """Of a model without experts one stands for the networks of its layers."""
     if "num-experts" in flags:
-        return MoeConfig(**megatron.fields_of(flags))
+        return MoeConfig.flat(**megatron.fields_of(flags))
     beside = {"num-experts": ["1"], "moe-router-topk": ["1"], "moe-router-pre-softmax": []}
     kept = {name: words for name, words in flags.items() if not name.startswith("moe-")}
-    return MoeConfig(**{**megatron.fields_of({**kept, **beside}), "moe_layer_freq": (0,) * layers})
+    return MoeConfig.flat(**{**megatron.fields_of({**kept, **beside}), "moe_layer_freq": (0,) * layers})
 
 
 def _vocabulary(flags: Flags, given: int | None) -> int:

@@ -48,15 +48,12 @@ def check_order_free(config: MoeConfig, order: Order, length: int, has_noise: bo
     """TraceError, naming the field, where a layer of experts would not be the same in another order."""
     if order is None:
         return
-    sizes = config.moe_group_size
-    for field, differs in {
-        "moe_expert_capacity_factor": bool(config.moe_expert_capacity_factor),
-        "moe_group_size": sizes is not None and sizes % length != 0,
-        "key": has_noise,
-    }.items():
-        if differs:
-            what = "noise" if field == "key" else f"{field}={getattr(config, field)}"
-            raise TraceError(
-                f"Layout: cp_balanced: experts with {what} depend on the order of the {length} places;"
-                " give cp_balanced=False"
-            )
+    size = config.group_size
+    whats = {
+        "noise": has_noise, "a capacity": config.room is not None,
+        f"group_size={size}": size is not None and size % length != 0,
+    }  # fmt: skip
+    for what in (what for what, differs in whats.items() if differs):
+        raise TraceError(
+            f"Layout: cp_balanced: experts with {what} depend on the order of the {length} places; give cp_balanced=False"
+        )

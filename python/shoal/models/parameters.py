@@ -42,8 +42,8 @@ def _layer(config: ModelConfig, has_experts: bool) -> dict[str, Any]:
 def expert_shapes(moe: MoeConfig, model: int) -> dict[str, Any]:
     """`param_shapes` with "expert_bias" [E], where there is one."""
     made = param_shapes(moe, model)
-    if moe.moe_router_enable_expert_bias:
-        made["expert_bias"] = (moe.num_experts,)
+    if moe.router.bias_rate is not None:
+        made["expert_bias"] = (moe.experts.number,)
     return made
 
 

@@ -15,19 +15,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from shoal.arrays import (
+    Array, as_value, axis_index, broadcast_to, concatenate, einsum, exp, full, iota, max, maximum, stop_gradient, sum, where, zeros,
+)  # fmt: skip
 from shoal.frontend import pytrees
-from shoal.frontend.autodiff import stop_gradient
-from shoal.frontend.collectives import axis_index, ring_shift
-from shoal.frontend.constants import as_value
-from shoal.frontend.contraction import einsum
+from shoal.frontend.collectives import ring_shift
 from shoal.frontend.control_flow import fori_loop
-from shoal.frontend.creation import full, zeros
-from shoal.frontend.elementwise import exp, maximum, where
 from shoal.frontend.indexing import dynamic_slice
 from shoal.frontend.manual import manual
-from shoal.frontend.reduction import max, sum
-from shoal.frontend.structure import broadcast_to, concatenate, iota
-from shoal.frontend.value import Value
 from shoal.models.config import Chunk
 from shoal.models.scores import HIDDEN, Rule, seen_by, within_segments
 from shoal.moe.layout import Layout
@@ -41,18 +36,18 @@ class Softmax(NamedTuple):
     """Of the scores so far: their largest and the sum of exp(score - largest) [B, K, R, s], and the
     sum of the values times that [B, K, R, s, H]; float32."""
 
-    largest: Value
-    total: Value
-    made: Value
+    largest: Array
+    total: Array
+    made: Array
 
 
 class Piece(NamedTuple):
     """Queries or keys and values of one run of places: arrays [B, s, ...], positions [s], and segments [B, s], none
     where all places are of one document."""
 
-    arrays: tuple[Value, ...]
-    positions: Value
-    segments: tuple[Value, ...] = ()
+    arrays: tuple[Array, ...]
+    positions: Array
+    segments: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,17 +57,17 @@ class _Ring:
     axes: tuple[str, ...]
     count: int  # c
     rule: Rule
-    segments: tuple[Value, ...] = ()
+    segments: tuple[Array, ...] = ()
 
     @property
     def hops(self) -> int:
         return self.count - 1
 
-    def places(self, device: Value, length: int) -> Value:
+    def places(self, device: Array, length: int) -> Array:
         """The positions of the block of a device, int32 [s]."""
-        return device * length + iota((length,), 0)
+        return device * length + iota((length,), 0, like=device)
 
-    def segments_of(self, device: Value, length: int) -> tuple[Value, ...]:
+    def segments_of(self, device: Array, length: int) -> tuple[Array, ...]:
         """Those of the block of a device, [B, s]."""
         return tuple(dynamic_slice(x, [0, device * length], [x.shape[0], length]) for x in self.segments)
 
@@ -103,14 +98,14 @@ class _Ring:
         total = state.total * old + sum(weights, -1)
         return Softmax(largest, total, state.made * old[..., None] + made)
 
-    def walk(self, step: Callable[..., Tree], hops: int, state: Tree, *kv: Value) -> Tree:
+    def walk(self, step: Callable[..., Tree], hops: int, state: Tree, *kv: Array) -> Tree:
         """state = step(device, state, *kv), once for each of the devices before this one.
 
         kv: this device's keys and values; those of `device` come to the step.
         """
-        me = axis_index(self.axes)
+        me = axis_index(self.axes, like=kv[0])
 
-        def body(hop: Value, carry: tuple[Tree, ...]) -> tuple[Tree, ...]:
+        def body(hop: Array, carry: tuple[Tree, ...]) -> tuple[Tree, ...]:
             state, *kv = carry
             kv = [ring_shift(x, self.axes) for x in kv]
             device = (me + (self.count - 1) - hop) % self.count
@@ -119,14 +114,14 @@ class _Ring:
         return fori_loop(0, hops, body, (state, *kv))[0] if hops else state
 
 
-def ring(layout: Layout, q: Value, k: Value, v: Value, rule: Rule) -> Value:
+def ring(layout: Layout, q: Array, k: Array, v: Array, rule: Rule) -> Array:
     """[B, S, K, R, H] of q [B, S, K, R, D], k [B, S, K, D], v [B, S, K, H]."""
     heads = "tp" if k.shape[2] >= layout.size("tp") else None
     rows = "dp" if k.shape[0] >= layout.size("dp") else None
     axes = layout.axes("cp", *(role for role in (rows, heads) if role))
     walk = _contiguous if rule.order is None else _balanced
 
-    def on_device(q: Value, k: Value, v: Value, further: dict[str, Value]) -> Value:
+    def on_device(q: Array, k: Array, v: Array, further: dict[str, Array]) -> Array:
         segments = (further["segments"],) if "segments" in further else ()
         around = _Ring(layout.axes("cp"), layout.size("cp"), rule, segments)
         state = walk(around, _begin(q, v.shape[3], further.get("sinks")), q, k, v)
@@ -144,36 +139,36 @@ def ring(layout: Layout, q: Value, k: Value, v: Value, rule: Rule) -> Value:
     return made[: q.shape[0], : q.shape[1], : q.shape[2]]
 
 
-def _begin(q: Value, size: int, sinks: Value | None = None) -> Softmax:
+def _begin(q: Array, size: int, sinks: Array | None = None) -> Softmax:
     """Before the first score: none, or that of each head's sink [K, R]."""
     batch, length, shared, copies, _ = q.shape
     shape = (batch, shared, copies, length)
-    made = zeros((*shape, size), "float32")
+    made = zeros((*shape, size), "float32", like=q)
     if sinks is None:
-        return Softmax(full(shape, HIDDEN, "float32"), zeros(shape, "float32"), made)
+        return Softmax(full(shape, HIDDEN, "float32", like=q), zeros(shape, "float32", like=q), made)
     largest = stop_gradient(sinks)
     total = exp(sinks - largest)
     spread = (broadcast_to(x.reshape(1, shared, copies, 1), shape) for x in (largest, total))
     return Softmax(*spread, made)
 
 
-def _contiguous(around: _Ring, state: Softmax, q: Value, k: Value, v: Value) -> Softmax:
+def _contiguous(around: _Ring, state: Softmax, q: Array, k: Array, v: Array) -> Softmax:
     """Device i has block i. A window ends the walk where no query sees what comes."""
-    length, me = q.shape[1], axis_index(around.axes)
+    length, me = q.shape[1], axis_index(around.axes, like=q)
 
-    def piece(device: Value, *arrays: Value) -> Piece:
+    def piece(device: Array, *arrays: Array) -> Piece:
         return Piece(arrays, around.places(device, length), around.segments_of(device, length))
 
     queries = piece(me, q)
     state = around.add(state, queries, piece(me, k, v))
 
-    def step(device: Value, state: Softmax, *kv: Value) -> Softmax:
+    def step(device: Array, state: Softmax, *kv: Array) -> Softmax:
         return around.add(state, queries, piece(device, *kv))
 
     return around.walk(step, around.hops_of(length), state, k, v)
 
 
-def _balanced(around: _Ring, state: Softmax, q: Value, k: Value, v: Value) -> Softmax:
+def _balanced(around: _Ring, state: Softmax, q: Array, k: Array, v: Array) -> Softmax:
     """Device i has the pieces i and 2 c - 1 - i; from device j come j and 2 c - 1 - j.
 
     The later queries see the earlier keys in any case. Of the other pairs of pieces one is seen:
@@ -183,9 +178,9 @@ def _balanced(around: _Ring, state: Softmax, q: Value, k: Value, v: Value) -> So
 
     So a step is two products of pieces, half of a block's, on every device.
     """
-    length, me = q.shape[1] // 2, axis_index(around.axes)
+    length, me = q.shape[1] // 2, axis_index(around.axes, like=q)
 
-    def halves(device: Value, *arrays: Value) -> tuple[Piece, Piece]:
+    def halves(device: Array, *arrays: Array) -> tuple[Piece, Piece]:
         late = 2 * around.count - 1 - device
         parts = [_halves(x, 1) for x in arrays]
         segments = [_halves(x, 1) for x in around.segments_of(device, 2 * length)]
@@ -201,7 +196,7 @@ def _balanced(around: _Ring, state: Softmax, q: Value, k: Value, v: Value) -> So
     early = around.add(early, queries[0], own[0])
     late = around.add(around.add(late, queries[1], own[0]), queries[1], own[1])
 
-    def step(device: Value, states: tuple[Softmax, Softmax], *kv: Value) -> tuple[Softmax, Softmax]:
+    def step(device: Array, states: tuple[Softmax, Softmax], *kv: Array) -> tuple[Softmax, Softmax]:
         early, late = states
         keys = halves(device, *kv)
         late = around.add(late, queries[1], keys[0])
@@ -214,11 +209,11 @@ def _balanced(around: _Ring, state: Softmax, q: Value, k: Value, v: Value) -> So
     return Softmax(*(concatenate(parts, 3) for parts in zip(early, late)))
 
 
-def _halves(x: Value, dim: int) -> tuple[Value, Value]:
+def _halves(x: Array, dim: int) -> tuple[Array, Array]:
     before, half = [slice(None)] * dim, x.shape[dim] // 2
     return x[(*before, slice(None, half))], x[(*before, slice(half, None))]
 
 
-def _chosen(condition: Value, a: Tree, b: Tree) -> Tree:
+def _chosen(condition: Array, a: Tree, b: Tree) -> Tree:
     """The one or the other tree of values, which are alike."""
     return pytrees.map_leaves(partial(where, condition), a, b)

@@ -13,18 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array, ArrayLike, P, fold_in, iota, like, max, mean, named_scope, stack, sum, where, zeros
 from shoal.errors import TraceError
-from shoal.frontend.annotations import P
 from shoal.frontend.checks import check
-from shoal.frontend.core import ArrayLike
-from shoal.frontend.creation import zeros
-from shoal.frontend.elementwise import where
-from shoal.frontend.naming import named_scope
 from shoal.frontend.pipelining import pipeline
-from shoal.frontend.random import fold_in
-from shoal.frontend.reduction import max, mean, sum
-from shoal.frontend.structure import iota, stack, swapaxes
-from shoal.frontend.value import Value
 from shoal.models.config import ModelConfig, Window, described
 from shoal.models.documents import WHOLE, Documents
 from shoal.models.layer import LayerOutput, apply_layer
@@ -62,10 +54,10 @@ class Passed(NamedTuple):
     """x like it was; the layers' losses times their coefficients; metrics of those with experts, a row each, and
     their losses by name, the means of micro-batches."""
 
-    x: Value
-    balance: Value
+    x: Array
+    balance: Array
     metrics: MoeMetrics | None
-    losses: dict[str, Value]
+    losses: dict[str, Array]
 
 
 def stages_of(config: ModelConfig, layout: Layout) -> Stages | None:
@@ -153,7 +145,7 @@ def stage_shardings(tree: Mapping[str, Any], stages: Stages | None, layout: Layo
 
 
 def pass_stages(
-    x: Value, params: Sequence[Tree], stages: Stages, config: ModelConfig, layout: Layout,
+    x: Array, params: Sequence[Tree], stages: Stages, config: ModelConfig, layout: Layout,
     order: Order = None, *, key: ArrayLike | None = None, documents: Documents = WHOLE,
 ) -> Passed:  # fmt: skip
     """x [B, S, M] through the pipeline, sequences i, m + i, ... as micro-batch i.
@@ -163,13 +155,13 @@ def pass_stages(
     """
     count, size = layout.schedule.microbatches, x.shape[0]
     check(size % count == 0, f"stages: {size} sequences are not divisible by {count} micro-batches")
-    rows: dict[str, Value] = {name: _cut(part, count) for name, part in documents.given().items()}
+    rows: dict[str, Array] = {name: _cut(part, count) for name, part in documents.given().items()}
     given: dict[str, Tree] = {"layers": list(params)}
     if key is not None:
         rows["key"] = stack([fold_in(key, i) for i in range(count)])
-        given["stage"] = iota(stages.turns * stages.devices).reshape(stages.turns, stages.devices)
+        given["stage"] = iota((stages.turns * stages.devices,), 0, like=x).reshape(stages.turns, stages.devices)
 
-    def stage(params: Tree, x: Value, row: Tree) -> tuple[Value, list[Tree]]:
+    def stage(params: Tree, x: Array, row: Tree) -> tuple[Array, list[Tree]]:
         records = []
         of_rows = Documents(**{name: row[name] for name in documents.given()})
         for number, layer in enumerate(params["layers"]):
@@ -183,12 +175,12 @@ def pass_stages(
         return x, records
 
     made, records = pipeline(stage, given, _cut(x, count), layout.axes("pp"), rows)
-    y = swapaxes(_over_stages(made, layout), 0, 1).reshape(*x.shape)
+    y = _over_stages(made, layout).swapaxes(0, 1).reshape(*x.shape)
     with named_scope("balance"):
         return Passed(y, _balance(records, stages, config), _metrics(records), _losses(records))
 
 
-def _over_stages(value: Value, layout: Layout) -> Value:
+def _over_stages(value: Array, layout: Layout) -> Array:
     """[m, B / m, S, M], each device of "pp" with its sequences of every micro-batch, or of too few its places.
 
     Of whole micro-batches a device would have sequences that are no block of the batch.
@@ -198,14 +190,14 @@ def _over_stages(value: Value, layout: Layout) -> Value:
     return layout.constrain(value, None, "outside", "pp", None)
 
 
-def _cut(value: Value, count: int) -> Value:
+def _cut(value: Array, count: int) -> Array:
     """[B, ...] as [m, B / m, ...], so that a device's sequences are a part of each micro-batch."""
-    return swapaxes(value.reshape(value.shape[0] // count, count, *value.shape[1:]), 0, 1)
+    return value.reshape(value.shape[0] // count, count, *value.shape[1:]).swapaxes(0, 1)
 
 
-def _balance(records: Sequence[LayerOutput], stages: Stages, config: ModelConfig) -> Value:
+def _balance(records: Sequence[LayerOutput], stages: Stages, config: ModelConfig) -> Array:
     """Of losses [V, p, m] of each layer of a stage."""
-    total = zeros((), "float32")
+    total = zeros((), "float32", like=like([record.losses for record in records]))
     for layer, record in enumerate(records):
         for name, loss in record.losses.items():
             rates = [[config.moe.loss_coefficient(name, stages.number(turn, device, layer))
@@ -225,12 +217,12 @@ def _metrics(records: Sequence[LayerOutput]) -> MoeMetrics | None:
     return MoeMetrics(counts, kept, _by_layer([max(part.needed, 2) for part in found])).marked()
 
 
-def _losses(records: Sequence[LayerOutput]) -> dict[str, Value]:
+def _losses(records: Sequence[LayerOutput]) -> dict[str, Array]:
     """Of losses [V, p, m]: rows in the order of layers, as of metrics."""
     found = [record.losses for record in records if record.metrics is not None]
     return {name: _by_layer([mean(losses[name], 2) for losses in found]) for name in (found[0] if found else ())}
 
 
-def _by_layer(values: Sequence[Value]) -> Value:
+def _by_layer(values: Sequence[Array]) -> Array:
     """[V, p, ...] of each layer of a stage as [L, ...]."""
     return stack(values, 2).reshape(-1, *values[0].shape[2:])

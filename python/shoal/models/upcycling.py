@@ -21,7 +21,6 @@ _OF_EXPERTS = (
     "family", "moe", "moe_layers", "intermediate_size", "balance_over_layers", "num_nextn_predict_layers",
     "weight_block_size",
 )  # fmt: skip
-_OF_NETWORKS = ("hidden_act", "gated_linear_unit", "swiglu_limit", "swiglu_alpha")
 
 
 def upcycled(
@@ -34,8 +33,8 @@ def upcycled(
         made = dict(layer)
         if has_experts:
             made["moe"] = upcycle(made.pop("dense"), sparse.moe, seed + number, deviation)
-            if sparse.moe.moe_router_enable_expert_bias:
-                made["moe"]["expert_bias"] = np.zeros(sparse.moe.num_experts, np.float32)
+            if sparse.moe.router.bias_rate is not None:
+                made["moe"]["expert_bias"] = np.zeros(sparse.moe.experts.number, np.float32)
         layers.append(made)
     return {**params, "layers": layers}
 
@@ -47,7 +46,7 @@ def _check_alike(dense: ModelConfig, sparse: ModelConfig) -> None:
     if not all(sparse.moe_layers):
         names.append("intermediate_size")
     pairs = [(name, getattr(dense, name), getattr(sparse, name)) for name in names]
-    pairs += [(name, getattr(dense.moe, name), getattr(sparse.moe, name)) for name in _OF_NETWORKS]
+    pairs += [(name, getattr(dense.moe.experts, name), getattr(sparse.moe.experts, name)) for name in ("act", "gated", "clamp")]
     for name, of_dense, of_sparse in pairs:
         if of_dense != of_sparse:
             raise TraceError(f"upcycle: {name} is {of_dense} of the dense model and {of_sparse} of the other")

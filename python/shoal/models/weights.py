@@ -21,6 +21,7 @@ from shoal.frontend import dtypes
 from shoal.models.config import ModelConfig
 from shoal.models.packed import Unpacked
 from shoal.models.parameters import shapes
+from shoal.moe.parts import Shared
 
 __all__ = ["Entry", "entries", "from_tensors", "to_tensors"]
 
@@ -253,12 +254,12 @@ def _experts(path: Path, name: str, config: ModelConfig, present: Collection[str
     """Qwen's, OLMoE's, DeepSeek's and GLM's."""
     yield _turned((*path, "router"), f"{name}.gate.weight")
     yield from _matrices(path, name, ("gate_proj", "up_proj", "down_proj"), config, present)
-    if config.moe.moe_shared_expert_intermediate_size is not None:
+    if isinstance(config.moe.beside, Shared):
         plural = "s" if config.family.startswith(("deepseek", "glm")) else ""
         yield from _dense((*path, "shared"), f"{name}.shared_expert{plural}")
-    if config.moe.moe_shared_expert_gate:
+    if getattr(config.moe.beside, "gated", False):
         yield _turned((*path, "shared_gate"), f"{name}.shared_expert_gate.weight")
-    if config.moe.moe_router_enable_expert_bias:
+    if config.moe.router.bias_rate is not None:
         bias = (*path, "expert_bias")
         yield _one(bias, f"{name}.gate.e_score_correction_bias", _at_least_float32, lambda leaf: leaf)
 
@@ -281,7 +282,7 @@ def _matrices(
         yield _one(*down, lambda tensor: tensor.swapaxes(1, 2), lambda leaf: leaf.swapaxes(1, 2))
         return
     for leaf, part in zip(("wg", "wi", "wo"), parts):
-        names = [f"{name}.experts.{e}.{part}.weight" for e in range(config.moe.num_experts)]
+        names = [f"{name}.experts.{e}.{part}.weight" for e in range(config.moe.experts.number)]
         yield _stacked((*path, leaf), names)
 
 

@@ -13,30 +13,26 @@ an expert's buffer, H hidden size; B sequences.
 """
 
 from shoal.moe.buffers import Buffers
+from shoal.moe.capacity import Capacity, Room
 from shoal.moe.config import MoeConfig
 from shoal.moe.dispatching import combine, dispatch, plan_dispatch
 from shoal.moe.experts import apply_experts
 from shoal.moe.folding import fold
-from shoal.moe.gshard import (
-    GShardOutput,
-    attention,
-    feed_forward,
-    moe_layer,
-    self_attention,
-)
-from shoal.moe.labels import cross_entropy, cross_entropy_sum
+from shoal.moe.gshard import GShardOutput, moe_layer
 from shoal.moe.layer import MoeMetrics, MoeOutput, metrics_of, moe
 from shoal.moe.layout import Layout, Schedule
 from shoal.moe.limiting import limit
 from shoal.moe.losses import balance_losses, total_loss, update_expert_bias
+from shoal.moe.parts import (
+    Clamp, Cosine, Dispatch, ExpertChoice, Experts, Groups, Hash, OwnRouter, Residual, Shared, Sinkhorn, TopK,
+)  # fmt: skip
 from shoal.moe.parameters import init_params, param_shapes, param_shardings
 from shoal.moe.routing import Routing, route
 from shoal.moe.upcycling import upcycle
 
 __all__ = [
-    "Buffers", "GShardOutput", "Layout", "MoeConfig", "MoeMetrics", "MoeOutput", "Routing", "Schedule",
-    "apply_experts", "attention", "balance_losses", "combine", "cross_entropy", "cross_entropy_sum",
-    "dispatch", "feed_forward", "fold", "init_params", "limit", "metrics_of", "moe", "moe_layer", "param_shapes",
-    "param_shardings", "plan_dispatch", "route", "self_attention", "total_loss",
-    "upcycle", "update_expert_bias",
+    "Buffers", "Capacity", "Clamp", "Cosine", "Dispatch", "ExpertChoice", "Experts", "GShardOutput", "Groups", "Hash", "Layout",
+    "MoeConfig", "MoeMetrics", "MoeOutput", "OwnRouter", "Residual", "Room", "Routing", "Schedule", "Shared", "Sinkhorn", "TopK",
+    "apply_experts", "balance_losses", "combine", "dispatch", "fold", "init_params", "limit", "metrics_of", "moe", "moe_layer",
+    "param_shapes", "param_shardings", "plan_dispatch", "route", "total_loss", "upcycle", "update_expert_bias",
 ]  # fmt: skip

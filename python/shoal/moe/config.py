@@ -1,178 +1,129 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a Mixture-of-Experts layer is, as data.
+"""What a Mixture-of-Experts layer is, as data: parts, or the flat names of other libraries.
 
-Names are those that users type: Megatron-Core's where it has one, else Hugging Face's, else
-Tutel's. docs/guide/MoE.md has every field's meaning and source.
+docs/guide/MoE.md has every field's meaning and source.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import TraceError
 from shoal.moe import huggingface, megatron, presets
-from shoal.moe.capacity import Crowd, room
-from shoal.moe.checking import check_config
+from shoal.moe.capacity import Capacity, Room
+from shoal.moe.flat import FLAT, flat_of, named, parts_of, read
+from shoal.moe.laws import Part
 from shoal.moe.megatron_flags import REFUSED_LAYERS
-from shoal.moe.own_router import Router, RouterShapes
+from shoal.moe.parts import AnyRouter, Dispatch, ExpertChoice, Experts, OwnRouter, Residual, Shared, TopK
 from shoal.moe.patterns import moe_layers
 
 __all__ = ["MoeConfig"]
 
-# Of a loss, or one for each layer.
-Coefficient = float | tuple[float, ...]
-
-
-def _tuples(coefficient: Any) -> Any:
-    """With lists, which files have, as tuples."""
-    if isinstance(coefficient, Mapping):
-        return {name: _tuples(of_loss) for name, of_loss in coefficient.items()}
-    return tuple(coefficient) if isinstance(coefficient, list) else coefficient
-
 
 @dataclass(frozen=True)
-class MoeConfig:
-    """A layer's router, capacity, dispatch and experts; sizes of tokens are not in it.
+class MoeConfig(Part):
+    """A layer's parts; sizes of tokens are not in it.
 
-    Raises TraceError for fields that have no meaning together, naming both.
+    own: a function in the place of the router's choice, which may read what the router says else.
+    capacity: None drops nothing. group_size: tokens of a group, None: all. layer_freq: which layers have experts, every
+    N-th, or a list or its text, "([1]+[0]*2)*4".
+
+    `flat` makes one of Megatron-Core's, Hugging Face's and Tutel's names, each of which is an attribute, too.
+    Raises TraceError for parts that have no meaning together.
     """
 
-    num_experts: int
-    moe_ffn_hidden_size: int
-    moe_router_topk: int = 2
-    # Which layers have experts: every N-th, or a list or its text, "([1]+[0]*2)*4".
-    moe_layer_freq: int | str | tuple[int, ...] = 1
-
-    # The router: "topk", "sinkhorn", "expert_choice", "hash" or "cosine".
-    router_type: str = "topk"
-    moe_router_score_function: str = "softmax"  # "sigmoid", "sqrtsoftplus"
-    moe_router_pre_softmax: bool = False  # False: choose by logits, softmax over those chosen
-    norm_topk_prob: bool | None = None  # None: where the scores are no softmax and k > 1
-    moe_router_num_groups: int | None = None
-    moe_router_group_topk: int | None = None
-    group_best_of: int | None = None  # None: topk // group_topk
-    moe_router_topk_scaling_factor: float | None = None
-    moe_router_enable_expert_bias: bool = False
-    moe_router_bias_update_rate: float = 1e-3
-    add_router_bias: bool = False
-    moe_router_dtype: str = "fp32"  # "fp64"; "model": logits in the tokens' type
-
-    # Noise, in training alone; force_load_balancing: choices are random, for benchmarks.
-    moe_router_force_load_balancing: bool = False
-    moe_input_jitter_eps: float | None = None
-    gate_noise: float = 0.0
-    noisy_gate_policy: str | None = None  # "RSample"
-    second_policy: str = "all"  # "random" (GShard), "gumbel" (DeepSpeed)
-
-    # Balance.
-    moe_router_load_balancing_type: tuple[str, ...] = ("aux_loss",)
-    moe_aux_loss_coeff: Coefficient | Mapping[str, Coefficient] = 0.0
-    moe_z_loss_coeff: Coefficient | None = None
-
-    # Capacity: factor None or 0 drops nothing.
-    moe_expert_capacity_factor: float | None = None
-    capacity_rule: str = "megatron"  # "gshard", "deepspeed", "tutel"
-    min_capacity: int = 1
-    capacity_alignment: int = 1
-    moe_group_size: int | None = None  # tokens of a group; None: all
-    moe_token_drop_policy: str = "probs"  # "position", "random"
-    position_order: str = "choice"  # "token"
-    batch_prioritized_routing: bool = False
-    renormalize_after_drop: bool = False
-    moe_pad_expert_input_to_capacity: bool = False
-
-    # Rows that a device gets of all devices' choices, in multiples of the mean; None: all that could come. Of
-    # exchanged rows: "auto" is "alltoall" with it.
-    moe_expert_rank_capacity_factor: float | None = None
-
-    # Dispatch: "auto", "einsum", "sort", "allgather" or "alltoall".
-    moe_token_dispatcher_type: str = "auto"
-    is_postscore: bool = True  # False: weights go into the experts
-
-    # Experts.
-    hidden_act: str = "gelu"  # "gelu_tanh", "relu", "silu"
-    gated_linear_unit: bool = False
-    swiglu_limit: float | None = None
-    swiglu_alpha: float = 1.702
-    add_bias_linear: bool = False
-
-    # A router of one's own, in the place of router_type (docs/guide/MoE.md): router(tokens, params, config), and
-    # the shapes of its parameters; None: those of "topk".
-    router: Router | None = None
-    router_shapes: RouterShapes | None = None
-
-    # Beside the experts.
-    moe_shared_expert_intermediate_size: int | None = None
-    moe_shared_expert_gate: bool = False
-    use_residual: bool = False
+    experts: Experts
+    router: AnyRouter = TopK()
+    own: OwnRouter | None = None
+    capacity: Capacity | None = None
+    dispatch: Dispatch = Dispatch()
+    beside: Shared | Residual | None = None
+    group_size: int | None = None
+    layer_freq: int | str | tuple[int, ...] = 1
 
     def __post_init__(self) -> None:
-        types = self.moe_router_load_balancing_type
-        listed = (types,) if isinstance(types, str) else tuple(types or ())
-        object.__setattr__(self, "moe_router_load_balancing_type", listed)
-        for name in ("moe_aux_loss_coeff", "moe_z_loss_coeff"):
-            object.__setattr__(self, name, _tuples(getattr(self, name)))
-        check_config(self)
+        super().__post_init__()
+        if self.own is None:
+            self.router.check(self.experts.number)
+        else:
+            self.own.check(self.router)
+        chooses, ranks = isinstance(self.router, ExpertChoice), self.dispatch.rank_factor
+        self.refuse(chooses and self.capacity, "capacity", "experts choose as many as they have room for")
+        self.refuse(chooses and self.dispatch.before, "dispatch", "weights of experts that choose are behind them")
+        no_slots = chooses and self.dispatch.how in ("einsum", "allgather")
+        self.refuse(no_slots, "dispatch", 'slots are the router\'s own; "sort" takes them')
+        self.refuse(ranks is not None and self.room, "dispatch", "buffers are those of experts")
 
-    def capacity(self, tokens: int) -> int | None:
+    def __getattr__(self, name: str) -> Any:
+        if name not in FLAT:
+            raise AttributeError(f"MoeConfig has no field {name}")
+        return read(self, name)
+
+    @property
+    def room(self) -> Room | None:
+        """How many rows an expert has; None: as many as come."""
+        return self.router.room if isinstance(self.router, ExpertChoice) else self.capacity
+
+    def rows(self, tokens: int) -> int | None:
         """Rows of an expert's buffer for a group of this many tokens; None: nothing is dropped."""
-        crowd = Crowd(tokens, self.num_experts, self.moe_router_topk)
-        limits = self.min_capacity, self.capacity_alignment
-        return room(self.capacity_rule, self.moe_expert_capacity_factor, crowd, *limits)
-
-    def normalizes(self) -> bool:
-        """Whether the chosen scores are divided by their sum."""
-        if self.norm_topk_prob is not None:
-            return self.norm_topk_prob
-        return self.moe_router_score_function != "softmax" and self.moe_router_topk > 1
+        return self.room and self.room.rows(tokens, self.experts.number, self.router.k)
 
     def replace(self, **fields: Any) -> MoeConfig:
-        """The same with other values of these fields."""
-        return replace(self, **fields)
+        """The same with other parts, or with other values of flat fields; `router` is a part or a function."""
+        names = {field.name for field in dataclasses.fields(self)}
+        parts = {name: fields[name] for name in names & {*fields} if name != "router" or isinstance(fields[name], AnyRouter)}
+        made, rest = dataclasses.replace(self, **parts), {name: fields[name] for name in fields if name not in parts}
+        return MoeConfig.flat(**{**flat_of(made), **rest}) if rest else made
 
     def loss_coefficient(self, name: str, layer: int = 0) -> float:
         """What a loss of this name counts with in a layer; "z_loss" is one, too.
 
         TraceError where there is one for each layer, and none for this.
         """
-        if name == "z_loss":
-            found: Any = self.moe_z_loss_coeff or 0.0
-        elif isinstance(self.moe_aux_loss_coeff, Mapping):
-            found = self.moe_aux_loss_coeff.get(name, 0.0)
-        else:
-            found = self.moe_aux_loss_coeff
+        found = self.router.coefficient(name) or 0.0
         if isinstance(found, tuple) and layer >= len(found):
             raise TraceError(f'MoeConfig: "{name}" has coefficients for {len(found)} layers, none for layer {layer}')
         return found[layer] if isinstance(found, tuple) else found
 
     def has_loss(self, name: str) -> bool:
         """Whether a loss of this name counts with something in a layer: one of coefficient 0 is not made."""
-        found: Any = self.moe_z_loss_coeff if name == "z_loss" else self.moe_aux_loss_coeff
-        found = found.get(name) if isinstance(found, Mapping) else found
+        found = self.router.coefficient(name)
         return any(found) if isinstance(found, tuple) else bool(found)
 
     def layers(self, count: int) -> tuple[bool, ...]:
         """Of each of a model's layers, whether it has experts."""
-        return moe_layers(self.moe_layer_freq, count)
+        return moe_layers(self.layer_freq, count)
+
+    @classmethod
+    def flat(cls, num_experts: int, moe_ffn_hidden_size: int, moe_router_topk: int = 2, **fields: Any) -> MoeConfig:
+        """Of the names that users of other libraries type: Megatron-Core's where it has one, else Hugging Face's, else
+        Tutel's. TraceError for one that is not among them, and for values without a meaning, alone or together."""
+        sizes = {"num_experts": num_experts, "moe_ffn_hidden_size": moe_ffn_hidden_size, "moe_router_topk": moe_router_topk}
+        given = {**sizes, **fields}
+        try:
+            return cls(**parts_of(given))
+        except TraceError as error:
+            raise named(error, given) from None
 
     @classmethod
     def gshard(cls, num_experts: int, hidden: int, **fields: Any) -> MoeConfig:
-        """GShard's layer (arXiv 2006.16668). fields: in place of its own, here and below."""
-        return cls(num_experts, hidden, **{**presets.gshard(), **fields})
+        """GShard's layer (arXiv 2006.16668). fields: flat ones in place of its own, here and below."""
+        return cls.flat(num_experts, hidden, **{**presets.GSHARD, **fields})
 
     @classmethod
     def switch(cls, num_experts: int, hidden: int, **fields: Any) -> MoeConfig:
         """Switch Transformers' (arXiv 2101.03961)."""
-        return cls(num_experts, hidden, **{**presets.switch(), **fields})
+        return cls.flat(num_experts, hidden, **{**presets.SWITCH, **fields})
 
     @classmethod
     def deepspeed(cls, num_experts: int, hidden: int, k: int = 1, **fields: Any) -> MoeConfig:
         """DeepSpeed's, of k choices; a factor of None or 0 is its drop_tokens=False."""
         drops = bool(fields.get("moe_expert_capacity_factor", 1.0))
-        return cls(num_experts, hidden, **{**presets.deepspeed(num_experts, k, drops), **fields})
+        return cls.flat(num_experts, hidden, **{**presets.deepspeed(num_experts, k, drops), **fields})
 
     @classmethod
     def tutel(
@@ -180,7 +131,7 @@ class MoeConfig:
     ) -> MoeConfig:
         """Tutel's, of k choices; a factor of 0 drops nothing."""
         made = presets.tutel(num_experts, k, capacity_factor)
-        return cls(num_experts, hidden, **{**made, **fields})
+        return cls.flat(num_experts, hidden, **{**made, **fields})
 
     @classmethod
     def from_hf(cls, config: Mapping[str, Any] | str, **fields: Any) -> MoeConfig:
@@ -193,7 +144,7 @@ class MoeConfig:
             if config not in presets.MODELS:
                 raise TraceError(f'from_hf: "{config}" is not one of {sorted(presets.MODELS)}')
             config = presets.MODELS[config]
-        return cls(**{**huggingface.fields_of(config), **fields})
+        return cls.flat(**{**huggingface.fields_of(config), **fields})
 
     @classmethod
     def from_megatron(cls, arguments: str | Sequence[str], **fields: Any) -> MoeConfig:
@@ -205,4 +156,4 @@ class MoeConfig:
         an unknown one with the one that is nearest to it.
         """
         flags = megatron.known_flags(arguments, REFUSED_LAYERS)
-        return cls(**{**megatron.fields_of(flags), **fields})
+        return cls.flat(**{**megatron.fields_of(flags), **fields})

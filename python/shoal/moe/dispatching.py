@@ -42,7 +42,7 @@ def dispatch(
 def combine(buffers: Buffers, routing: Routing, config: MoeConfig) -> Array:
     """[G, S, M] float32: each token's rows, weighed and summed; zeros where all were dropped."""
     weights = routing.weights
-    if not config.is_postscore:  # they went in before
+    if config.dispatch.before:  # they went in before
         weights = routing.kept.astype("float32")
     return buffers.source.combine(buffers.rows, weights)
 
@@ -57,12 +57,12 @@ def plan_dispatch(
     room for where `moe_expert_rank_capacity_factor` says that; of the gather 2 n M b (e t - 1).
     """
     groups, tokens, model = shape
-    room = config.capacity(tokens)
+    room = config.rows(tokens)
     e, t, devices = layout.size("ep"), layout.size("etp"), layout.size("tokens")
     share = groups * tokens * model * width / devices
-    slots = config.num_experts * room / tokens if room else config.moe_router_topk  # rows of a token
+    slots = config.experts.number * room / tokens if room else config.router.k  # rows of a token
     sent = "alltoall" if room is None else "sort"
-    filled = config.moe_expert_rank_capacity_factor if room is None else None
+    filled = config.dispatch.rank_factor if room is None else None
     costs = {
         sent: 2 * slots * share * ((e - 1) / e + (filled or 1) * (t - 1)),
         "allgather": 2 * share * (e * t - 1),
@@ -74,24 +74,24 @@ def plan_dispatch(
 
 def _choose(config: MoeConfig, sizes: tuple[int | None, int, int], costs: dict[str, float]) -> tuple[str, str]:
     """(name, why) of capacity, ep and etp, and what each would send."""
-    named = config.moe_token_dispatcher_type
+    named = config.dispatch.how
     room, e, t = sizes
     if e * t == 1 and named in ("auto", "alltoall"):
         return "sort", "experts lie whole on every device"
     if named != "auto":
         return named, "named"
-    if config.moe_expert_rank_capacity_factor is not None:
+    if config.dispatch.rank_factor is not None:
         return "alltoall", "only exchanged rows have a buffer of a device, which is asked for"
     if room is None and t > 1:
         return "allgather", "nothing is dropped, and experts lie in parts"
-    if config.moe_pad_expert_input_to_capacity:
+    if config.capacity is not None and config.capacity.padded:
         return "sort", "buffers are padded to their capacity"
     return min(costs, key=costs.__getitem__), "the fewest bytes"
 
 
 def _before(rows: Array, weights: Array, config: MoeConfig) -> Array:
     """Weights into the experts, where they are not behind them."""
-    return rows if config.is_postscore else rows * weights[..., None].astype(rows.dtype)
+    return rows * weights[..., None].astype(rows.dtype) if config.dispatch.before else rows
 
 
 def _to_experts(rows: Array, layout: Layout) -> Array:
@@ -100,22 +100,22 @@ def _to_experts(rows: Array, layout: Layout) -> Array:
 
 
 def _by_einsum(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
-    room = config.capacity(tokens.shape[1]) or tokens.shape[1]
+    room = config.rows(tokens.shape[1]) or tokens.shape[1]
     tokens = of_valid(tokens, routing.valid)  # products with the mask's zeros
-    choices = one_hot(routing.experts, config.num_experts, tokens.dtype)
+    choices = one_hot(routing.experts, config.experts.number, tokens.dtype)
     places = one_hot(where(routing.kept, routing.place, -1), room, tokens.dtype)
-    if config.is_postscore:
-        mask = einsum("GSKE,GSKC->GSEC", choices, places)
-    else:
+    if config.dispatch.before:
         mask = mask_of(choices, places, routing.weights)
+    else:
+        mask = einsum("GSKE,GSKC->GSEC", choices, places)
     rows = _to_experts(einsum("GSEC,GSM->EGCM", mask, tokens), layout)
     return Buffers(rows, Masks(choices, places, layout))
 
 
 def _by_slots(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     groups, count, k = routing.experts.shape
-    room, total = config.capacity(count) or count, count * k
-    slots = config.num_experts * room
+    room, total = config.rows(count) or count, count * k
+    slots = config.experts.number * room
     number = where(routing.kept, routing.experts * room + routing.place, slots).reshape(groups, total)
     choice = full((groups, slots), total, "int32", like=number)
     choice = put_rows(choice, number, iota((groups, total), 1, like=number))
@@ -123,7 +123,7 @@ def _by_slots(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout
     rows = where(broadcast_to((choice < total)[..., None], rows.shape), rows, 0.0)
     rows = layout.constrain(rows, "tokens", None, None)  # these travel, and no numbers
     weights = take_rows(routing.weights.reshape(groups, total), choice)
-    rows = _before(rows, weights, config).reshape(groups, config.num_experts, room, -1)
+    rows = _before(rows, weights, config).reshape(groups, config.experts.number, room, -1)
     sent = _to_experts(rows.transpose(1, 0, 2, 3), layout)
     return Buffers(sent, Slots(number, (count, k, room), layout))
 
@@ -149,7 +149,7 @@ def _evenly(tokens: Array, routing: Routing, layout: Layout) -> tuple[Array, Rou
 
 def _expert_of(routing: Routing, config: MoeConfig) -> Array:
     """[G, T]: each choice's expert; E of those that are dropped."""
-    expert = where(routing.kept, routing.experts, config.num_experts)
+    expert = where(routing.kept, routing.experts, config.experts.number)
     return expert.reshape(expert.shape[0], -1)
 
 
@@ -157,7 +157,7 @@ def _sorted(
     tokens: Array, expert: Array, routing: Routing, config: MoeConfig, parts: tuple[int, Layout]
 ) -> Buffers:
     """Choices in order of their experts; those that are dropped last, with no expert."""
-    (groups, count, k), experts, (number, layout) = routing.experts.shape, config.num_experts, parts
+    (groups, count, k), experts, (number, layout) = routing.experts.shape, config.experts.number, parts
     order = argsort(expert, 1)
     rows = take_rows(tokens, order // k)
     rows = _before(rows, take_rows(routing.weights.reshape(groups, count * k), order), config)
@@ -170,12 +170,12 @@ def _sorted(
 
 
 def _by_sort(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
-    drops = config.capacity(tokens.shape[1]) is not None
+    drops = config.rows(tokens.shape[1]) is not None
     return (_by_slots if drops else _by_sorting)(tokens, routing, config, layout)
 
 
 def _by_alltoall(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
-    if config.capacity(tokens.shape[1]) is not None:
+    if config.rows(tokens.shape[1]) is not None:
         return _by_slots(tokens, routing, config, layout)
     return exchange_rows(tokens, routing, config, layout)
 

@@ -125,13 +125,13 @@ class Slices(NamedTuple):
 def exchange_rows(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     """The rows of tokens [G, S, M] on the devices of their experts: nothing is dropped or padded."""
     groups, count, k = routing.experts.shape
-    devices = Places(layout, 1, k, config.num_experts).devices
-    factor = config.moe_expert_rank_capacity_factor
-    places = Places(layout, -(-groups * count // devices), k, config.num_experts, factor)
+    devices = Places(layout, 1, k, config.experts.number).devices
+    factor = config.dispatch.rank_factor
+    places = Places(layout, -(-groups * count // devices), k, config.experts.number, factor)
     _warn_of_room(places, config, tokens)
     spread = _Spread(places, groups, count)
-    expert = spread.out(where(routing.kept, routing.experts, config.num_experts), config.num_experts)
-    weights = None if config.is_postscore else spread.out(routing.weights)
+    expert = spread.out(where(routing.kept, routing.experts, config.experts.number), config.experts.number)
+    weights = spread.out(routing.weights) if config.dispatch.before else None
     rows, order, lists, begins, ends = _send(places, spread.out(tokens), expert, weights)
     return Buffers(rows, Exchanged(order, lists, begins, ends, spread))
 
@@ -144,7 +144,7 @@ def _warn_of_room(places: Places, config: MoeConfig, tokens: Array) -> None:
     """Of buffers for rows that would come if all tokens chose one device's experts, where they are large: no value
     drops nothing, so who runs out of memory has to choose one."""
     mean = places.copies * places.choices
-    units = config.moe_ffn_hidden_size // places.shared * (2 if config.gated_linear_unit else 1)
+    units = config.experts.hidden // places.shared * (2 if config.experts.gated else 1)
     size = tokens.dtype.itemsize * (2 * tokens.shape[2] + units)
     if places.factor is not None or places.room <= mean or places.room * size < _LARGE:
         return

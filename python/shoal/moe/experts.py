@@ -13,6 +13,7 @@ from shoal.arrays import (
 from shoal.frontend.checks import check
 from shoal.moe.buffers import Buffers
 from shoal.moe.config import MoeConfig
+from shoal.moe.parts import Residual
 
 __all__ = ["apply_experts", "beside", "feed_forward_of"]
 
@@ -35,8 +36,8 @@ def apply_experts(
 ) -> Buffers:
     """The buffers with what their experts make of each row.
 
-    params: "wi" [E, M, H], "wo" [E, H, M]; with `gated_linear_unit` "wg" [E, M, H]; with
-      `add_bias_linear` "bi", "bg" [E, H] and "bo" [E, M].
+    params: "wi" [E, M, H], "wo" [E, H, M]; of gated ones "wg" [E, M, H]; with
+      biases "bi", "bg" [E, H] and "bo" [E, M].
     function: in place of `feed_forward_of`. `linear(rows, weights, bias)`, which it gets first,
       multiplies each row with its expert's matrix, however the rows lie; what it makes of a row
       of zeros must be zero, or not be read. TraceError where its rows are not of the size of those that it got.
@@ -55,8 +56,8 @@ def apply_experts(
 def feed_forward_of(linear: Linear, rows: Array, params: Params, config: MoeConfig) -> Array:
     """act(x wi + bi) wo + bo; gated (arXiv 2002.05202): (act(x wg + bg) * (x wi + bi)) wo + bo."""
     hidden = linear(rows, params["wi"], params.get("bi"))
-    if not config.gated_linear_unit:
-        hidden = ACTIVATIONS[config.hidden_act](hidden)
+    if not config.experts.gated:
+        hidden = ACTIVATIONS[config.experts.act](hidden)
     else:
         hidden = _gated(linear(rows, params["wg"], params.get("bg")), hidden, config)
     return linear(hidden, params["wo"], params.get("bo"))
@@ -64,12 +65,11 @@ def feed_forward_of(linear: Linear, rows: Array, params: Params, config: MoeConf
 
 @one_kernel
 def _gated(gate: Array, up: Array, config: MoeConfig) -> Array:
-    limit = config.swiglu_limit
-    if limit is None:
-        return ACTIVATIONS[config.hidden_act](gate) * up
-    # gpt-oss: clamped, of another slope, and of up + 1.
-    gate, up = minimum(gate, limit), clip(up, -limit, limit)
-    return (up + 1) * gate * sigmoid(gate * config.swiglu_alpha)
+    clamp = config.experts.clamp
+    if clamp is None:
+        return ACTIVATIONS[config.experts.act](gate) * up
+    gate, up = minimum(gate, clamp.limit), clip(up, -clamp.limit, clamp.limit)
+    return (up + 1) * gate * sigmoid(gate * clamp.alpha)
 
 
 def plain_linear(x: Array, weights: ArrayLike, bias: Any = None) -> Array:
@@ -99,12 +99,12 @@ def beside(x: Array, params: Params, config: MoeConfig) -> Beside:
     params: "shared", a feed-forward network of weights [M, H], with "shared_gate" [M, 1] where it
       is gated (Qwen2-MoE); "residual" and "residual_gate" [M, 2] (arXiv 2201.05596).
     """
-    if config.use_residual:
+    if isinstance(config.beside, Residual):
         parts = softmax(plain_linear(x, params["residual_gate"]))
         return Beside(feed_forward_of(plain_linear, x, params["residual"], config), parts)
-    if config.moe_shared_expert_intermediate_size is None:
+    if config.beside is None:
         return Beside()
     made = feed_forward_of(plain_linear, x, params["shared"], config)
-    if config.moe_shared_expert_gate:
+    if config.beside.gated:
         made = made * sigmoid(plain_linear(x, params["shared_gate"]))
     return Beside(made)

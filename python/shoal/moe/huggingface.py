@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from shoal.errors import InputError, UnsupportedError
@@ -47,9 +47,7 @@ def _layers(file: ConfigFile) -> Any:
         return 1
     count, first = file["num_hidden_layers"], file.get("first_k_dense_replace", 0)
     step, dense = file.get("decoder_sparse_step", 1), file.get("mlp_only_layers", ())
-    beyond = [number for number in dense if number >= count]
-    if beyond:
-        raise InputError(f"from_hf: mlp_only_layers {beyond}: there are layers 0 to {count - 1}")
+    _check_layers("mlp_only_layers", dense, count)
     return tuple(int(i >= first and (i + 1) % step == 0 and i not in dense) for i in range(count))
 
 
@@ -166,10 +164,14 @@ def _named_layers(file: ConfigFile) -> tuple[int, ...]:
     count, step, named = file["num_hidden_layers"], file["interleave_moe_layer_step"], file["moe_layers"]
     if named is None:
         named = range(step - 1, count, step)
-    beyond = [number for number in named if number >= count]
-    if beyond:
-        raise InputError(f"from_hf: moe_layers {beyond}: there are layers 0 to {count - 1}")
+    _check_layers("moe_layers", named, count)
     return tuple(int(i in named) for i in range(count))
+
+
+def _check_layers(name: str, numbers: Iterable[int], count: int) -> None:
+    beyond = [number for number in numbers if number >= count]
+    if beyond:
+        raise InputError(f"from_hf: {name} {beyond}: there are layers 0 to {count - 1}")
 
 
 _FAMILIES: dict[str, Callable[[ConfigFile], Fields]] = {

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from shoal.arrays import Array, ArrayLike, as_value, largest, like, max, one_hot, sum, summed
@@ -19,8 +20,8 @@ from shoal.moe.experts import Expert, apply_experts, beside
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.limiting import limit
 from shoal.moe.losses import balance_losses
-from shoal.moe.own_router import Router
 from shoal.moe.parameters import as_used, check_params
+from shoal.moe.parts import OwnRouter, Router
 from shoal.moe.routing import Routing, route
 from shoal.moe.scores import of_valid
 
@@ -72,10 +73,10 @@ def moe(
     `apply_experts` and `beside`.
     mask: tokens where it is false are taken as zeros everywhere in the layer, so y there is what is beside the
     experts makes of zeros, and nothing that stands there, NaN neither, reaches a loss or a gradient.
-    Groups of `moe_group_size` tokens, or one of all, have a capacity each, whatever the layout.
+    Groups of `group_size` tokens, or one of all, have a capacity each, whatever the layout.
     TraceError where the size of groups does not divide the number of tokens, or shapes are not those of x and config.
     """
-    config = config if router is None else config.replace(router=router)
+    config = config if router is None else replace(config, own=OwnRouter(router))
     whole = as_value(x, like(x, params))
     *outer, model = whole.shape
     size = _size_of_groups(whole, config)
@@ -95,14 +96,14 @@ def moe(
     buffers = apply_experts(buffers, as_used(params, layout, whole), config, expert)
     y = layout.spread(combine(buffers, routing, config)).astype(whole.dtype)
     y = meanwhile.join(y.reshape(*whole.shape))
-    losses = balance_losses(routing, config, math.prod(outer[:-1]))
+    losses = balance_losses(routing, config, math.prod(outer[:-1]), masked=real is not None)
     return MoeOutput(y, losses, _counted(routing, buffers, config))
 
 
 def _size_of_groups(tokens: Array, config: MoeConfig) -> int:
     """Tokens of each group, of those of [..., M]."""
     count = math.prod(tokens.shape[:-1])
-    size = config.moe_group_size or count
+    size = config.group_size or count
     check(size and count % size == 0, f"moe: {count} tokens of {list(tokens.shape)} in groups of {size}")
     return size
 
@@ -119,7 +120,7 @@ def _of_tokens(what: str, given: ArrayLike | None, tokens: Array) -> Array | Non
 
 def _counted(routing: Routing, buffers: Buffers, config: MoeConfig) -> MoeMetrics:
     found = metrics_of(routing)
-    if config.moe_expert_rank_capacity_factor is not None and isinstance(buffers.source, Exchanged):
+    if config.dispatch.rank_factor is not None and isinstance(buffers.source, Exchanged):
         return found._replace(kept=buffers.source.kept()).marked()
     return found
 

@@ -19,6 +19,7 @@ from shoal.errors import TraceError
 from shoal.mesh import Axis, Mesh
 from shoal.moe import megatron
 from shoal.moe.folding import fold, groups_of
+from shoal.moe.laws import Part
 from shoal.moe.megatron_flags import REFUSED_LAYOUTS
 
 __all__ = ["CP_COMM_TYPES", "Layout", "ROLES", "SINGLE", "Schedule"]
@@ -48,17 +49,11 @@ CP_COMM_TYPES = ("p2p", "a2a", "allgather")
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Part):
     """How a batch passes the stages of a model: in so many micro-batches, each device having `interleave` stages."""
 
     microbatches: int = 1
     interleave: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("microbatches", "interleave"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
-                raise TraceError(f"Schedule: {name} {number!r} is not a positive integer")
 
 
 @dataclass(frozen=True)

@@ -23,21 +23,21 @@ def limit(routing: Routing, config: MoeConfig, key: ArrayLike | None = None) -> 
 
     Capacities and places are those of each group of the whole arrays, wherever these lie. Of
     equal weights the earlier token's stays. Without a capacity all valid choices are kept.
-    key: of second_policy "random" and moe_token_drop_policy "random".
+    key: of later choices that are sampled, and of random drops.
     """
     if routing.tokens is not None:  # experts chose as many as they have room for
         return routing._replace(weights=where(routing.kept, routing.weights, 0.0))
     counted = routing.valid.reshape(*routing.valid.shape, 1) > 0
     counted = broadcast_to(counted, routing.experts.shape)
-    room = config.capacity(routing.experts.shape[1])
+    room = config.rows(routing.experts.shape[1])
     kept, place = counted, None
     if room is not None:
-        kept, place = _POLICIES[config.moe_token_drop_policy](routing, config, counted, room, key)
+        kept, place = _within(routing, config, counted, room, key)
     else:  # of slots that all tokens have room in
-        place = _count_earlier(routing.experts, counted, config.num_experts, "choice")
+        place = _count_earlier(routing.experts, counted, config.experts.number, "choice")
     kept = logical_and(kept, _stays(routing, config, key))
     weights = where(kept, routing.weights, 0.0)
-    if config.renormalize_after_drop:
+    if config.capacity is not None and config.capacity.renormalize:
         weights = weights / maximum(sum(weights, -1, keepdims=True), _EPSILON)
     return routing._replace(weights=weights, kept=kept, place=place)
 
@@ -45,44 +45,35 @@ def limit(routing: Routing, config: MoeConfig, key: ArrayLike | None = None) -> 
 def _stays(routing: Routing, config: MoeConfig, key: ArrayLike | None) -> Array:
     """GShard's Algorithm 1: later choices stay as often as twice their weight says."""
     shape = routing.experts.shape
-    if config.second_policy != "random" or key is None:
+    if config.router.sampling != "later" or key is None:
         return ones(shape, "bool", like=routing.weights)
     groups, tokens, k = shape
-    drawn = noise.later_choices((groups, tokens, k - 1), key, routing.weights)
+    drawn = noise.even(noise.LATER, (groups, tokens, k - 1), key, routing.weights)
     later = 2 * routing.weights[:, :, 1:] > drawn
     return concatenate([ones((groups, tokens, 1), "bool", like=later), later], -1)
 
 
-def _by_position(
+def _within(
     routing: Routing, config: MoeConfig, counted: Array, room: int, key: ArrayLike | None
 ) -> tuple[Array, Array]:
-    place = _places(routing, config, counted)
-    return logical_and(counted, place < room), place
-
-
-def _by_weight(
-    routing: Routing, config: MoeConfig, counted: Array, room: int, key: ArrayLike | None
-) -> tuple[Array, Array]:
-    return _largest(routing, config, counted, room, routing.weights)
-
-
-def _by_chance(
-    routing: Routing, config: MoeConfig, counted: Array, room: int, key: ArrayLike | None
-) -> tuple[Array, Array]:
+    """Which choices are among the `room` ones that an expert keeps, and their places."""
+    drops = config.capacity.drops
+    if drops.startswith("position"):
+        place = _places(routing, config, counted)
+        return logical_and(counted, place < room), place
+    if drops == "probs":
+        return _largest(routing, config, counted, room, routing.weights)
     if key is None:
-        raise TraceError('limit: moe_token_drop_policy="random" needs a key')
-    drawn = noise.priorities(routing.experts.shape, key, routing.weights)
+        raise TraceError('limit: drops="random" needs a key')
+    drawn = noise.even(noise.PRIORITIES, routing.experts.shape, key, routing.weights)
     return _largest(routing, config, counted, room, drawn)
-
-
-_POLICIES = {"position": _by_position, "probs": _by_weight, "random": _by_chance}
 
 
 def _largest(
     routing: Routing, config: MoeConfig, counted: Array, room: int, importance: Array
 ) -> tuple[Array, Array]:
     """The `room` most important choices of each expert, in token order in its buffer."""
-    experts = config.num_experts
+    experts = config.experts.number
     chosen = one_hot(routing.experts, experts, importance.dtype)  # [G, S, k, E]
     of_expert = sum(chosen * (where(counted, importance, -1.0) + 1.0)[..., None], 2)
     best_first = argsort(of_expert, 1, descending=True)  # [G, S, E]; stable: earlier tokens first
@@ -94,8 +85,8 @@ def _largest(
 
 def _places(routing: Routing, config: MoeConfig, counted: Array) -> Array:
     """[G, S, k] int32: how many counted choices of the same expert come earlier."""
-    rest = config.num_experts, config.position_order
-    if not config.batch_prioritized_routing:
+    rest = config.experts.number, "token" if config.capacity.drops == "position of token" else "choice"
+    if not config.capacity.prioritized:
         return _count_earlier(routing.experts, counted, *rest)
     # Tokens with larger scores first (arXiv 2106.05974): count in that order, and turn back.
     order = argsort(max(routing.scores, -1), 1, descending=True)

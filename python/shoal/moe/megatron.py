@@ -32,6 +32,8 @@ _NUMBERS = {"moe-router-topk": int, "moe-ffn-hidden-size": int,
 _WORDS = ("moe-router-score-function", "moe-router-dtype", "moe-token-drop-policy")
 _SWITCHES = ("moe-router-pre-softmax", "moe-router-enable-expert-bias", "moe-router-force-load-balancing",
              "moe-shared-expert-gate", "moe-pad-expert-input-to-capacity")  # fmt: skip
+_BESIDE = {"moe-router-bias-update-rate": ("moe-router-enable-expert-bias", "experts have no bias"),
+           "moe-token-drop-policy": ("moe-expert-capacity-factor", "nothing is dropped")}  # fmt: skip
 # Stages of each device, by their layers or by their number.
 _BY_LAYERS, _BY_STAGES = "num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank"
 _OF_STAGES = ("micro-batch-size", "global-batch-size", _BY_LAYERS, _BY_STAGES)
@@ -88,7 +90,7 @@ def known_flags(arguments: str | Sequence[str], refused: Mapping[str, str], read
     reason, and one that Megatron-LM has not with the one that is nearest to it; TraceError words that are no flag's.
     read: flags that have an effect beside those of layers of experts and of layouts.
     """
-    flags = _parse(arguments)
+    flags = pairs_of(arguments)
     known = {*LAYER_FLAGS, *LAYOUT_FLAGS, *WITHOUT_EFFECT, *REFUSED_LAYERS, *REFUSED_LAYOUTS}
     idle: dict[str, list[str]] = {}
     for name in flags:
@@ -121,6 +123,9 @@ def fields_of(flags: Flags) -> dict[str, Any]:
         fields["moe_ffn_hidden_size"] = hidden_of(flags)
     if fields.get("moe_router_score_function", "softmax") != "softmax" and fields.pop("moe_router_pre_softmax", False):
         warn_idle(["--moe-router-pre-softmax"], "these scores are no softmax")
+    for name, (other, why) in _BESIDE.items():
+        if name in flags and other not in flags:
+            warn_idle([f"--{name}"], why)
     fields["add_bias_linear"] = not switched(flags, "disable-bias-linear")
     return {**fields, **_activation(flags), **_balance(flags), **_capacity(flags), **_dispatch(flags), **_groups(flags)}
 
@@ -227,12 +232,7 @@ def words_of(arguments: str) -> list[str]:
 
 
 def pairs_of(arguments: str | Sequence[str]) -> Flags:
-    """The words behind each flag, whichever it is."""
-    return _parse(arguments)
-
-
-def _parse(arguments: str | Sequence[str]) -> Flags:
-    """The words behind each flag; lines may end with a backslash, and # begins a comment.
+    """The words behind each flag, whichever it is; lines may end with a backslash, and # begins a comment.
 
     In front of the first flag the command may stand: "torchrun" or a script's name.
     """

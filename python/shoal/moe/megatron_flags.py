@@ -331,7 +331,7 @@ REFUSED_LAYERS = {
     "moe-router-force-biased": "give --moe-router-force-load-balancing",
     "moe-router-quantile-balancing-ema": "give --moe-router-enable-expert-bias",
     "moe-token-dropping": "give --moe-expert-capacity-factor",
-    "openai-gelu": 'give MoeConfig(hidden_act="gelu_tanh")',
+    "openai-gelu": 'give hidden_act="gelu_tanh" beside them',
     "squared-relu": _ACTIVATION,
     "yaml-cfg": "fields of a file are not read; give them as flags",
 }

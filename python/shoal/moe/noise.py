@@ -11,35 +11,27 @@ from shoal.arrays import Array, ArrayLike, fold_in, log, maximum, negative, norm
 from shoal.errors import TraceError
 from shoal.frontend import random
 from shoal.moe.config import MoeConfig
-from shoal.moe.own_router import takes
+from shoal.moe.parts import Sinkhorn, takes
 
-__all__ = [
-    "drawing_fields", "forced", "gaussian", "gumbel", "jitter", "key_of_training", "later_choices", "priorities",
-    "used_key",
-]  # fmt: skip
+__all__ = ["LATER", "PRIORITIES", "drawing_fields", "even", "forced", "gaussian", "gumbel", "jitter", "key_of_training", "used_key"]
 
 # What is folded into the key: each use draws from one of its own.
-_JITTER, _GAUSSIAN, _GUMBEL, _LATER, _PRIORITIES, _FORCED = range(6)
+_JITTER, _GAUSSIAN, _GUMBEL, LATER, PRIORITIES, _FORCED = range(6)
 _LEAST = math.ldexp(1.0, -30)  # below every uniform number but 0, whose logarithm there is none of
 
 
 def drawing_fields(config: MoeConfig) -> list[str]:
     """The fields that ask for random numbers in training, each with its value."""
-    draws = {
-        "moe_router_force_load_balancing": config.moe_router_force_load_balancing,
-        "moe_input_jitter_eps": config.moe_input_jitter_eps,
-        "gate_noise": config.gate_noise > 0,
-        "noisy_gate_policy": config.noisy_gate_policy,
-        "second_policy": config.second_policy != "all",
-        "router": takes(config.router, "key"),
-        "moe_token_drop_policy": config.moe_token_drop_policy == "random" and config.moe_expert_capacity_factor,
-    }
-    return [f"{name}={getattr(config, name)!r}" for name, draw in draws.items() if draw]
+    router, by_chance = config.router, config.capacity is not None and config.capacity.drops == "random"
+    asking = [f"{name}={getattr(router, name)!r}" for name in ("forced", "jitter", "gate_noise", "sampling") if getattr(router, name)]
+    if config.own is not None and takes(config.own.function, "key"):
+        asking.append(f"own={config.own.function!r}")
+    return [*asking, "drops='random'"] if by_chance else asking
 
 
 def used_key(config: MoeConfig | None, key: ArrayLike | None) -> ArrayLike | None:
     """The key, or None where routers are the same without one; Sinkhorn's know by it that they are trained."""
-    if config is None or not (config.router_type == "sinkhorn" or drawing_fields(config)):
+    if config is None or not (isinstance(config.router, Sinkhorn) or drawing_fields(config)):
         return None
     return key
 
@@ -50,8 +42,8 @@ def key_of_training(place: str, config: MoeConfig | None, key: ArrayLike | None,
         return None
     if key is None and config is not None:
         asking = drawing_fields(config)
-        if config.router_type == "sinkhorn":
-            asking = ["router_type='sinkhorn'", *asking]
+        if isinstance(config.router, Sinkhorn):
+            asking = ["Sinkhorn", *asking]
         if asking:
             raise TraceError(
                 f"{place}: {', '.join(asking)} in training, and no key: give key=, as train.step does,"
@@ -62,7 +54,7 @@ def key_of_training(place: str, config: MoeConfig | None, key: ArrayLike | None,
 
 def forced(logits: Array, config: MoeConfig, key: ArrayLike | None) -> Array:
     """Normal numbers in place of the logits, whose gradient they have (Megatron-Core's RandomSTE)."""
-    if key is None or not config.moe_router_force_load_balancing:
+    if key is None or not config.router.forced:
         return logits
     drawn = normal(fold_in(key, _FORCED, like=logits), logits.shape, logits.dtype, like=logits)
     return logits + stop_gradient(drawn - logits)
@@ -70,7 +62,7 @@ def forced(logits: Array, config: MoeConfig, key: ArrayLike | None) -> Array:
 
 def jitter(x: Array, config: MoeConfig, key: ArrayLike | None) -> Array:
     """The router's input times U[1 - eps, 1 + eps] (Megatron-Core, DeepSpeed)."""
-    eps = config.moe_input_jitter_eps
+    eps = config.router.jitter
     if key is None or not eps:
         return x
     drawn = uniform(fold_in(key, _JITTER, like=x), x.shape, "float32", like=x)
@@ -79,10 +71,10 @@ def jitter(x: Array, config: MoeConfig, key: ArrayLike | None) -> Array:
 
 def gaussian(logits: Array, config: MoeConfig, key: ArrayLike | None) -> Array:
     """Plus gate_noise n / E of normal n (Tutel); weights see it, too."""
-    if key is None or not config.gate_noise > 0:
+    if key is None or not config.router.gate_noise > 0:
         return logits
     drawn = normal(fold_in(key, _GAUSSIAN, like=logits), logits.shape, logits.dtype, like=logits)
-    return logits + drawn * (config.gate_noise / config.num_experts)
+    return logits + drawn * (config.router.gate_noise / config.experts.number)
 
 
 def gumbel(logits: Array, key: ArrayLike) -> Array:
@@ -91,11 +83,6 @@ def gumbel(logits: Array, key: ArrayLike) -> Array:
     return logits - log(negative(log(maximum(drawn, _LEAST))))
 
 
-def later_choices(shape: tuple[int, ...], key: ArrayLike, like: Any = None) -> Array:
-    """Uniform numbers, one for each choice behind the first."""
-    return uniform(fold_in(key, _LATER, like=like), shape, "float32", like=like)
-
-
-def priorities(shape: tuple[int, ...], key: ArrayLike, like: Any = None) -> Array:
-    """Uniform numbers by which experts keep tokens at random."""
-    return uniform(fold_in(key, _PRIORITIES, like=like), shape, "float32", like=like)
+def even(use: int, shape: tuple[int, ...], key: ArrayLike, like: Any = None) -> Array:
+    """Uniform numbers: for `LATER` choices than the first, or the `PRIORITIES` by which experts keep tokens at random."""
+    return uniform(fold_in(key, use, like=like), shape, "float32", like=like)

@@ -15,6 +15,7 @@ from shoal.frontend import pytrees
 from shoal.frontend.checks import check
 from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
+from shoal.moe.parts import Cosine, Hash, Residual, Shared
 
 __all__ = [
     "OF_EXPERTS", "as_used", "buffer_mask", "check_params", "decay_mask", "init_params", "param_shapes", "param_shardings",
@@ -60,22 +61,22 @@ def _by_name(params: Tree, function: Callable[[str], bool]) -> Tree:
 
 def param_shapes(config: MoeConfig, model: int) -> dict[str, Any]:
     """{name: shape} of a layer of model size M, a tree as `moe` takes it."""
-    experts, hidden = config.num_experts, config.moe_ffn_hidden_size
+    experts, hidden = config.experts.number, config.experts.hidden
     shapes: dict[str, Any] = _feed_forward((experts,), model, hidden, config)
-    if config.router_shapes is not None:
+    if config.own is not None and config.own.shapes is not None:
         shapes |= _own_shapes(config, model, shapes)
-    elif config.router_type == "cosine":
+    elif isinstance(config.router, Cosine):
         width = min(_PROJECTION, model)
         shapes |= {"projection": (model, width), "router": (width, experts), "temperature": ()}
-    elif config.router_type != "hash":
+    elif not isinstance(config.router, Hash):
         shapes["router"] = (model, experts)
-    if config.add_router_bias:
+    if config.router.bias:
         shapes["router_bias"] = (experts,)
-    if config.moe_shared_expert_intermediate_size is not None:
-        shapes["shared"] = _feed_forward((), model, config.moe_shared_expert_intermediate_size, config)
-    if config.moe_shared_expert_gate:
-        shapes["shared_gate"] = (model, 1)
-    if config.use_residual:
+    if isinstance(config.beside, Shared):
+        shapes["shared"] = _feed_forward((), model, config.beside.hidden, config)
+        if config.beside.gated:
+            shapes["shared_gate"] = (model, 1)
+    if isinstance(config.beside, Residual):
         shapes["residual"] = _feed_forward((), model, hidden, config)
         shapes["residual_gate"] = (model, 2)
     return shapes
@@ -83,8 +84,8 @@ def param_shapes(config: MoeConfig, model: int) -> dict[str, Any]:
 
 def _own_shapes(config: MoeConfig, model: int, others: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """Of a router of the user's own."""
-    assert config.router_shapes is not None
-    made = {name: tuple(shape) for name, shape in config.router_shapes(config, model).items()}
+    assert config.own is not None and config.own.shapes is not None
+    made = {name: tuple(shape) for name, shape in config.own.shapes(config, model).items()}
     taken = sorted({*made} & {*others, "shared", "shared_gate", "residual", "residual_gate", "expert_bias"})
     check(not taken, f"MoeConfig: router_shapes: {taken} are names of other parameters of the layer")
     return made
@@ -92,11 +93,11 @@ def _own_shapes(config: MoeConfig, model: int, others: Mapping[str, Any]) -> dic
 
 def _feed_forward(outer: tuple[int, ...], model: int, hidden: int, config: MoeConfig) -> dict[str, Any]:
     shapes: dict[str, Any] = {"wi": (*outer, model, hidden), "wo": (*outer, hidden, model)}
-    if config.gated_linear_unit:
+    if config.experts.gated:
         shapes["wg"] = (*outer, model, hidden)
-    if config.add_bias_linear:
+    if config.experts.bias:
         shapes |= {"bi": (*outer, hidden), "bo": (*outer, model)}
-        if config.gated_linear_unit:
+        if config.experts.gated:
             shapes["bg"] = (*outer, hidden)
     return shapes
 
@@ -118,7 +119,7 @@ def check_params(params: Mapping[str, Any], config: MoeConfig, model: int, own_e
                 look(f"{place}{name}.", found[name], shape[name])
             return
         actual = shape_of(found)
-        is_free = config.router_type == "cosine" and place in ("router.", "projection.")
+        is_free = isinstance(config.router, Cosine) and place in ("router.", "projection.")
         check(
             actual == shape or is_free,
             f'moe: parameter "{place[:-1]}" {list(actual)}: expected {list(shape)} of this configuration',

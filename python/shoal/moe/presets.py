@@ -6,40 +6,24 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["MODELS", "deepspeed", "gshard", "switch", "tutel"]
+__all__ = ["GSHARD", "MODELS", "SWITCH", "deepspeed", "tutel"]
 
 Fields = dict[str, Any]
 
 
-def gshard() -> Fields:
-    """arXiv 2006.16668, Algorithms 1 and 2."""
-    return {
-        "moe_router_topk": 2,
-        "moe_router_pre_softmax": True,
-        "norm_topk_prob": True,
-        "second_policy": "random",
-        "moe_router_load_balancing_type": ("gshard",),
-        "moe_aux_loss_coeff": 0.01,
-        "moe_expert_capacity_factor": 2.0,
-        "capacity_rule": "gshard",
-        "min_capacity": 4,
-        "moe_token_drop_policy": "position",
-        "moe_token_dispatcher_type": "einsum",
-        "hidden_act": "relu",
-    }
+# arXiv 2006.16668, Algorithms 1 and 2.
+GSHARD: Fields = {
+    "moe_router_topk": 2, "moe_router_pre_softmax": True, "norm_topk_prob": True, "second_policy": "random",
+    "moe_router_load_balancing_type": ("gshard",), "moe_aux_loss_coeff": 0.01, "moe_expert_capacity_factor": 2.0,
+    "capacity_rule": "gshard", "min_capacity": 4, "moe_token_drop_policy": "position",
+    "moe_token_dispatcher_type": "einsum", "hidden_act": "relu",
+}  # fmt: skip
 
-
-def switch() -> Fields:
-    """arXiv 2101.03961: one expert, weighed by its softmax."""
-    return {
-        "moe_router_topk": 1,
-        "moe_router_pre_softmax": True,
-        "moe_input_jitter_eps": 0.01,
-        "moe_aux_loss_coeff": 0.01,
-        "moe_expert_capacity_factor": 1.25,
-        "moe_token_drop_policy": "position",
-        "hidden_act": "relu",
-    }
+# arXiv 2101.03961: one expert, weighed by its softmax.
+SWITCH: Fields = {
+    "moe_router_topk": 1, "moe_router_pre_softmax": True, "moe_input_jitter_eps": 0.01, "moe_aux_loss_coeff": 0.01,
+    "moe_expert_capacity_factor": 1.25, "moe_token_drop_policy": "position", "hidden_act": "relu",
+}  # fmt: skip
 
 
 def deepspeed(num_experts: int, k: int = 1, drops: bool = True) -> Fields:
@@ -48,13 +32,9 @@ def deepspeed(num_experts: int, k: int = 1, drops: bool = True) -> Fields:
     drops: whether there is a capacity. It divides weights by their sum after drops, or of all chosen.
     """
     fields: Fields = {
-        "moe_router_topk": k,
-        "moe_router_pre_softmax": True,
-        "moe_expert_capacity_factor": 1.0,
-        "capacity_rule": "deepspeed",
-        "min_capacity": 4,
-        "renormalize_after_drop" if drops else "norm_topk_prob": k > 1,
-    }
+        "moe_router_topk": k, "moe_router_pre_softmax": True, "moe_expert_capacity_factor": 1.0, "capacity_rule": "deepspeed",
+        "min_capacity": 4, "renormalize_after_drop" if drops else "norm_topk_prob": k > 1,
+    }  # fmt: skip
     if k > 2:
         return {**fields, "moe_token_drop_policy": "probs", "moe_aux_loss_coeff": 0.01}
     # Its loss is E^2 times GShard's.
@@ -67,16 +47,11 @@ def deepspeed(num_experts: int, k: int = 1, drops: bool = True) -> Fields:
 def tutel(num_experts: int, k: int = 2, capacity_factor: float = 1.0) -> Fields:
     """Tutel's `moe_layer`: a factor of 0 takes all, one below it bounds what is needed."""
     return {
-        "moe_router_topk": k,
-        "moe_router_pre_softmax": True,
-        "norm_topk_prob": k > 1,
-        "moe_router_load_balancing_type": ("gshard",),
-        "moe_aux_loss_coeff": 0.01 * num_experts**2,
-        "moe_expert_capacity_factor": capacity_factor,
-        "capacity_rule": "tutel",
-        "moe_token_drop_policy": "position",
+        "moe_router_topk": k, "moe_router_pre_softmax": True, "norm_topk_prob": k > 1,
+        "moe_router_load_balancing_type": ("gshard",), "moe_aux_loss_coeff": 0.01 * num_experts**2,
+        "moe_expert_capacity_factor": capacity_factor, "capacity_rule": "tutel", "moe_token_drop_policy": "position",
         "hidden_act": "relu",
-    }
+    }  # fmt: skip
 
 
 # Of Hugging Face's files of published models, the keys that an MoE layer reads.

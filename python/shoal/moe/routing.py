@@ -9,6 +9,7 @@ best, their scores without the bias, divided by their sum, times the scaling fac
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from shoal.arrays import (
@@ -20,7 +21,7 @@ from shoal.frontend import dtypes
 from shoal.frontend.checks import check
 from shoal.moe import noise
 from shoal.moe.config import MoeConfig
-from shoal.moe.own_router import Router, given_to
+from shoal.moe.parts import Cosine, ExpertChoice, Hash, OwnRouter, Router, Sinkhorn, given_to
 from shoal.moe.scores import SCORES, allowed_experts, balanced_scores, of_valid, sinkhorn
 
 __all__ = ["Routing", "route"]
@@ -96,30 +97,30 @@ def route(
     """
     tokens, config = as_value(x, like(x, params)), _as_asked(config, function, k)
     check(tokens.ndim == 3, f"route: expected tokens [G, S, M], got {list(tokens.shape)}")
-    kind = {"fp32": "float32", "fp64": "float64"}.get(config.moe_router_dtype, "float32")
+    kind = {"fp32": "float32", "fp64": "float64"}.get(config.router.dtype, "float32")
     _check_tokens(tokens, config)
     tokens, valid = _real(tokens, mask, kind)
-    if config.router_type == "hash":
+    if isinstance(config.router, Hash):
         return _hash(token_ids, valid, config)
     _check_bias(bias, config, tokens)
     is_training = key is not None if training is None else training
     key = _key_of(config, key, is_training)
-    if config.router is not None:
+    if config.own is not None:
         return _own(tokens, valid, params, config, bias, key, kind)
     logits = _logits(noise.jitter(tokens, config, key), params, config)
     logits = noise.forced(logits.astype(kind), config, key)
-    if config.router_type == "sinkhorn":
+    if isinstance(config.router, Sinkhorn):
         return _sinkhorn(logits, valid, config, is_training)
-    if config.router_type == "expert_choice":
+    if isinstance(config.router, ExpertChoice):
         return _expert_choice(logits, valid, config)
     return _top_k(logits, valid, config, None if bias is None else as_value(bias, logits), key)
 
 
 def _as_asked(config: MoeConfig, function: Router | None, k: int | None) -> MoeConfig:
     """The configuration with what is given in place of its own."""
-    if function is not None:
-        config = config.replace(router=function)
-    return config if k is None else config.replace(moe_router_topk=min(k, config.num_experts))
+    own = config.own if function is None else OwnRouter(function)
+    router = config.router if k is None else replace(config.router, k=min(k, config.experts.number))
+    return replace(config, router=router, own=own)
 
 
 def _key_of(config: MoeConfig, key: ArrayLike | None, is_training: bool) -> ArrayLike | None:
@@ -133,17 +134,17 @@ def _key_of(config: MoeConfig, key: ArrayLike | None, is_training: bool) -> Arra
 
 def _check_bias(bias: ArrayLike | None, config: MoeConfig, tokens: Array) -> None:
     """Fewer bits than float32 has would put an expert before another one, and lose what a step adds."""
-    asked = config.moe_router_enable_expert_bias
+    asked = config.router.bias_rate is not None
     given = "no" if bias is None else "a"
     check((bias is not None) == asked, f"route: moe_router_enable_expert_bias={asked} and {given} bias")
     if bias is None:
         return
     value = as_value(bias, tokens)
     shape = value.shape
-    check(shape == (config.num_experts,), f"route: bias {list(shape)} with num_experts={config.num_experts}")
+    check(shape == (config.experts.number,), f"route: bias {list(shape)} with num_experts={config.experts.number}")
     if not dtypes.is_float(value.dtype) or value.dtype.itemsize < 4:
         raise TraceTypeError(
-            f"route: bias of {value.dtype}: expected float32, as it moves by {config.moe_router_bias_update_rate}; "
+            f"route: bias of {value.dtype}: expected float32, as it moves by {config.router.bias_rate}; "
             "optim.cast takes a mask of what is cast"
         )
 
@@ -161,7 +162,7 @@ def _check_tokens(tokens: Array, config: MoeConfig) -> None:
     kind = tokens.dtype
     check(dtypes.is_float(kind), f"route: tokens of {kind}; expected floating-point numbers")
     check(
-        kind != "float64" or config.moe_router_dtype != "fp32",
+        kind != "float64" or config.router.dtype != "fp32",
         f'route: tokens of {kind} with moe_router_dtype="fp32"; "fp64" takes them',
     )
 
@@ -169,15 +170,15 @@ def _check_tokens(tokens: Array, config: MoeConfig) -> None:
 def _logits(tokens: Array, params: Mapping[str, Any], config: MoeConfig) -> Array:
     """[G, S, E]. Products of 16 bits are exact in float32, where they are summed."""
     weights = as_value(params["router"], tokens)
-    if config.router_type == "cosine":
+    if isinstance(config.router, Cosine):
         return _cosine(tokens, params)
-    if config.moe_router_dtype == "model":
+    if config.router.dtype == "model":
         logits = einsum("GSM,ME->GSE", tokens, weights)
-    elif config.moe_router_dtype == "fp64":
+    elif config.router.dtype == "fp64":
         logits = einsum("GSM,ME->GSE", tokens.astype("float64"), weights.astype("float64"))
     else:
         logits = einsum("GSM,ME->GSE", tokens, weights, dtype="float32")
-    return logits + as_value(params["router_bias"], logits).astype(logits.dtype) if config.add_router_bias else logits
+    return logits + as_value(params["router_bias"], logits).astype(logits.dtype) if config.router.bias else logits
 
 
 def _cosine(tokens: Array, params: Mapping[str, Any]) -> Array:
@@ -193,54 +194,49 @@ def _cosine(tokens: Array, params: Mapping[str, Any]) -> Array:
 def _top_k(
     logits: Array, valid: Array, config: MoeConfig, bias: Array | None, key: ArrayLike | None
 ) -> Routing:
-    noisy = noise.gaussian(logits, config, key)
-    of_all = config.moe_router_pre_softmax or config.noisy_gate_policy or config.second_policy == "gumbel"
-    late = config.moe_router_score_function == "softmax" and not of_all
-    scores = noisy if late else SCORES[config.moe_router_score_function](noisy)
+    noisy, router = noise.gaussian(logits, config, key), config.router
+    scores = noisy if router.is_late else SCORES[router.function](noisy)
     choice = scores if bias is None else scores + bias.astype(scores.dtype)
-    if config.moe_router_num_groups is not None:
-        groups = (config.moe_router_num_groups, config.moe_router_group_topk, _best_of(config))
-        choice = where(allowed_experts(choice, *groups), choice, float("-inf"))
+    if router.groups is not None:
+        allowed = allowed_experts(choice, router.groups.number, router.groups.chosen, router.groups.best(router.k))
+        choice = where(allowed, choice, float("-inf"))
     experts = _choose(choice, noisy, config, key)
     weights = take_along_axis(scores, experts, -1)
-    if late:
+    if router.is_late:
         weights = softmax(weights)
-    elif config.normalizes():
+    elif router.normalizes:
         weights = weights / (sum(weights, -1, keepdims=True) + 1e-20)
-    if config.moe_router_topk_scaling_factor is not None:
-        weights = weights * config.moe_router_topk_scaling_factor
-    balance = balanced_scores(noisy, config.moe_router_score_function)
+    if router.scaling is not None:
+        weights = weights * router.scaling
+    balance = balanced_scores(noisy, router.function)
     return Routing(experts, weights, balance, logits, valid)
-
-
-def _best_of(config: MoeConfig) -> int:
-    return config.group_best_of or config.moe_router_topk // (config.moe_router_group_topk or 1)
 
 
 def _choose(choice: Array, logits: Array, config: MoeConfig, key: ArrayLike | None) -> Array:
     """The experts, [G, S, k]."""
-    if key is not None and config.noisy_gate_policy == "RSample":
+    if key is not None and config.router.sampling == "first":
         return argmax(noise.gumbel(logits, key), -1).reshape(*logits.shape[:2], 1)
-    if key is not None and config.second_policy == "gumbel":
+    if key is not None and config.router.sampling == "second":
         first = argmax(choice, -1)
         others = where(one_hot(first, logits.shape[-1]) > 0, float("-inf"), noise.gumbel(logits, key))
         pair = (first, argmax(others, -1))
         return concatenate([part.reshape(*part.shape, 1) for part in pair], -1)
-    return top_k(choice, config.moe_router_topk)[1]
+    return top_k(choice, config.router.k)[1]
 
 
 def _own(
     tokens: Array, valid: Array, params: Mapping[str, Any], config: MoeConfig, bias: ArrayLike | None,
     key: ArrayLike | None, kind: str,
 ) -> Routing:  # fmt: skip
-    """What `config.router` says of the tokens."""
-    assert config.router is not None
-    made = config.router(tokens, params, config, **given_to(config.router, bias=bias, key=key))
+    """What `config.own` says of the tokens."""
+    assert config.own is not None
+    function = config.own.function
+    made = function(tokens, params, config, **given_to(function, bias=bias, key=key))
     if isinstance(made, Routing):
         return made
     check(isinstance(made, tuple) and len(made) in (2, 3), f"route: router: expected experts and weights, got {made!r}")
     experts, weights, *rest = (as_value(value, tokens) for value in made)
-    shape = (*tokens.shape[:2], config.moe_router_topk)
+    shape = (*tokens.shape[:2], config.router.k)
     for what, value in (("experts", experts), ("weights", weights)):
         check(value.shape == shape, f"route: router: {what} {list(value.shape)}; expected [G, S, k] {list(shape)}")
     if dtypes.is_float(experts.dtype):
@@ -248,20 +244,20 @@ def _own(
     experts, weights = experts.astype("int32"), weights.astype(kind)
     if rest:
         logits = rest[0].astype(kind)
-        whole = (*tokens.shape[:2], config.num_experts)
+        whole = (*tokens.shape[:2], config.experts.number)
         check(logits.shape == whole, f"route: router: logits {list(logits.shape)}; expected [G, S, E] {list(whole)}")
         return Routing(experts, weights, softmax(logits), logits, valid)
-    asking = [name for name in (*config.moe_router_load_balancing_type, "z_loss") if config.has_loss(name)]
+    asking = [name for name in (*config.router.losses, "z_loss") if config.has_loss(name)]
     check(not asking, f"route: router: without logits there is no {', '.join(asking)}: return experts, weights, logits")
-    scores = mean(one_hot(experts, config.num_experts, kind), 2)
+    scores = mean(one_hot(experts, config.experts.number, kind), 2)
     return Routing(experts, weights, scores, scores, valid)
 
 
 def _sinkhorn(logits: Array, valid: Array, config: MoeConfig, is_training: bool) -> Routing:
     """Megatron-Core: chosen by the balanced matrix, weighed by the plain activation."""
-    plain = sigmoid(logits) if config.moe_router_topk == 1 else softmax(logits)
+    plain = sigmoid(logits) if config.router.k == 1 else softmax(logits)
     choice = sinkhorn(logits, valid) if is_training else plain
-    experts = top_k(choice, config.moe_router_topk)[1]
+    experts = top_k(choice, config.router.k)[1]
     return Routing(experts, take_along_axis(plain, experts, -1), softmax(logits), logits, valid)
 
 
@@ -269,7 +265,7 @@ def _expert_choice(logits: Array, valid: Array, config: MoeConfig) -> Routing:
     """Each expert takes its C best tokens (arXiv 2202.09368); what is padding comes last."""
     scores = softmax(logits)
     groups, tokens, experts = scores.shape
-    capacity = config.capacity(tokens)
+    capacity = config.rows(tokens)
     liking = where(valid.reshape(groups, 1, tokens) > 0, scores.swapaxes(1, 2), -1.0)
     weights, chosen = top_k(liking, capacity or tokens)
     of_slots, kept = iota(chosen.shape, 1, like=chosen), weights >= 0
@@ -282,7 +278,7 @@ def _hash(token_ids: ArrayLike | None, valid: Array, config: MoeConfig) -> Routi
         raise TraceError('route: router_type="hash" needs token_ids [G, S]')
     ids = as_value(token_ids, valid).astype("int32")
     check(ids.shape == valid.shape, f"route: token_ids {list(ids.shape)} for tokens {list(valid.shape)}")
-    k, count = config.moe_router_topk, config.num_experts
+    k, count = config.router.k, config.experts.number
     shape = (*ids.shape, k)
     steps = iota(shape, 2, like=ids) * (count // k)
     experts = (broadcast_to(ids.reshape(*ids.shape, 1), shape) + steps) % count

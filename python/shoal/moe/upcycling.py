@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from shoal.errors import TraceError
 from shoal.frontend import dtypes
 from shoal.moe.config import MoeConfig
 from shoal.moe.parameters import param_shapes
+from shoal.moe.parts import Cosine, ExpertChoice, Hash, Residual, Sinkhorn
 
 __all__ = ["upcycle"]
 
@@ -74,32 +76,27 @@ def upcycle(
 
 def _weight(config: MoeConfig) -> tuple[float, bool]:
     """Of each choice where all logits are equal, and whether the function is kept by others, too."""
-    k, experts = config.moe_router_topk, config.num_experts
-    scale = config.moe_router_topk_scaling_factor or 1.0
-    if config.router_type == "hash":
+    k, experts = config.router.k, config.experts.number
+    scale = getattr(config.router, "scaling", None) or 1.0
+    if isinstance(config.router, (Hash, ExpertChoice)):
         return 1 / k, True
-    if config.router_type == "sinkhorn":
+    if isinstance(config.router, Sinkhorn):
         return (0.5 if k == 1 else 1 / experts), False
-    if config.renormalize_after_drop:
+    if config.capacity is not None and config.capacity.renormalize:
         weight, has_sum = 1 / k, True
-    elif _sums_to_one(config):
+    elif config.router.is_late or config.router.normalizes:
         weight, has_sum = scale / k, True
     else:
-        weight, has_sum = scale * _EQUAL[config.moe_router_score_function](experts), False
-    is_chance = config.second_policy == "random"  # which keeps a choice by its weight
-    return weight, has_sum and not is_chance and (config.is_postscore or k == 1)
-
-
-def _sums_to_one(config: MoeConfig) -> bool:
-    of_all = config.moe_router_pre_softmax or config.noisy_gate_policy or config.second_policy == "gumbel"
-    return (config.moe_router_score_function == "softmax" and not of_all) or config.normalizes()
+        weight, has_sum = scale * _EQUAL[config.router.function](experts), False
+    is_chance = config.router.sampling == "later"  # which keeps a choice by its weight
+    return weight, has_sum and not is_chance and (not config.dispatch.before or k == 1)
 
 
 def _experts(dense: Mapping[str, np.ndarray], config: MoeConfig, g: int, weight: float) -> dict[str, np.ndarray]:
-    k, experts = config.moe_router_topk, config.num_experts
-    first, last = (1.0, g / (k * weight)) if config.is_postscore else (1 / weight, g / k)
+    k, experts = config.router.k, config.experts.number
+    first, last = (1.0, g / (k * weight)) if not config.dispatch.before else (1 / weight, g / k)
     scales = {"wi": first, "wg": first, "wo": last, "bo": last / g}
-    apart = experts // k if config.router_type == "hash" else 1
+    apart = experts // k if isinstance(config.router, Hash) else 1
     made = {}
     for name, array in dense.items():
         scaled, dim = _times(np.asarray(array), scales.get(name, 1.0)), _HIDDEN[name]
@@ -120,14 +117,14 @@ def _router(
     config: MoeConfig, model: int, g: int, rng: np.random.Generator, deviation: float | None, is_fixed: bool
 ) -> dict[str, np.ndarray]:
     """Columns of g experts are equal."""
-    if config.router_type == "hash":
+    if isinstance(config.router, Hash):
         return {}
 
     def drawn(rows: int, columns: int, size: float) -> np.ndarray:
         return (rng.standard_normal((rows, columns)) * size).astype(np.float32)
 
-    columns = config.num_experts // g
-    if config.router_type == "cosine":
+    columns = config.experts.number // g
+    if isinstance(config.router, Cosine):
         width = param_shapes(config, model)["projection"][1]
         router, projection = drawn(width, columns, width**-0.5), drawn(model, width, model**-0.5)
         scale = deviation if deviation is not None else _SCALE if is_fixed else _LOGITS
@@ -135,7 +132,7 @@ def _router(
         return {"router": np.repeat(router, g, axis=1), "projection": projection, "temperature": temperature}
     size = deviation if deviation is not None else _DEVIATION if is_fixed else _LOGITS * model**-0.5
     made = {"router": np.repeat(drawn(model, columns, size), g, axis=1)}
-    return {**made, "router_bias": np.zeros(config.num_experts, np.float32)} if config.add_router_bias else made
+    return {**made, "router_bias": np.zeros(config.experts.number, np.float32)} if config.router.bias else made
 
 
 def _beside(dense: Mapping[str, np.ndarray], config: MoeConfig, rng: np.random.Generator) -> dict[str, Any]:
@@ -151,7 +148,7 @@ def _beside(dense: Mapping[str, np.ndarray], config: MoeConfig, rng: np.random.G
 
     shapes = param_shapes(config, model)
     made = {name: begun(name, shapes[name]) for name in ("shared", "shared_gate", "residual_gate") if name in shapes}
-    if config.use_residual:
+    if isinstance(config.beside, Residual):
         made["residual"] = {name: np.array(array) for name, array in dense.items()}
     return made
 
@@ -161,7 +158,7 @@ def _check_dense(dense: Mapping[str, np.ndarray], config: MoeConfig) -> None:
     if sorted(dense) != expected:
         raise TraceError(f"upcycle: parameters {sorted(dense)}: the experts of this configuration have {expected}")
     model, hidden = dense["wi"].shape
-    shapes = param_shapes(config.replace(moe_ffn_hidden_size=hidden), model)
+    shapes = param_shapes(replace(config, experts=replace(config.experts, hidden=hidden)), model)
     for name, array in dense.items():
         shape = list(shapes[name][1:])
         if list(array.shape) != shape:
@@ -171,60 +168,60 @@ def _check_dense(dense: Mapping[str, np.ndarray], config: MoeConfig) -> None:
 
 
 def _granularity(dense: Mapping[str, np.ndarray], config: MoeConfig) -> int:
-    hidden, of_expert = dense["wi"].shape[1], config.moe_ffn_hidden_size
+    hidden, of_expert = dense["wi"].shape[1], config.experts.hidden
     g = hidden // of_expert
-    if hidden % of_expert or config.num_experts % g or config.moe_router_topk % g:
+    if hidden % of_expert or config.experts.number % g or config.router.k % g:
         raise TraceError(
             f"upcycle: {hidden} hidden units over experts of {of_expert}: expected parts that divide "
-            f"num_experts={config.num_experts} and moe_router_topk={config.moe_router_topk}"
+            f"num_experts={config.experts.number} and moe_router_topk={config.router.k}"
         )
     return g
 
 
 def _losses(config: MoeConfig, g: int, weight: float) -> Iterator[tuple[Any, str]]:
     """Whether a token may be without some part of its network, and why."""
-    k, experts, groups = config.moe_router_topk, config.num_experts, config.moe_router_num_groups
-    yield config.router_type == "expert_choice", 'router_type="expert_choice": a token has as many experts as choose it'
+    k, experts, groups = config.router.k, config.experts.number, config.router.groups
+    yield isinstance(config.router, ExpertChoice), "ExpertChoice: a token has as many experts as choose it"
     yield (
         _drops(config),
-        f"moe_expert_capacity_factor={config.moe_expert_capacity_factor}: choices that find no room are missing in the "
-        "sum; moe_expert_capacity_factor=None makes the parameters, which are the same",
+        f"{config.capacity}: choices that find no room are missing in the sum; capacity=None makes the parameters, which are the "
+        "same",
     )
-    of_ranks = config.moe_expert_rank_capacity_factor
+    of_ranks = config.dispatch.rank_factor
     yield (
         of_ranks is not None and of_ranks < experts,
-        f"moe_expert_rank_capacity_factor={of_ranks}: choices that find no room are missing in the sum",
+        f"rank_factor={of_ranks}: choices that find no room are missing in the sum",
     )
     yield (
-        config.second_policy == "random" and 2 * weight < 1,
-        f'second_policy="random": a second choice of weight {weight:.4g} is dropped by chance',
+        config.router.sampling == "later" and 2 * weight < 1,
+        f'sampling="later": a second choice of weight {weight:.4g} is dropped by chance',
     )
     of_parts = f"parts of {g} experts each"
-    noise = config.gate_noise > 0 or config.second_policy == "gumbel"
-    name = f"gate_noise={config.gate_noise}" if config.gate_noise > 0 else 'second_policy="gumbel"'
+    noise = config.router.gate_noise > 0 or config.router.sampling == "second"
+    name = f"gate_noise={config.router.gate_noise}" if config.router.gate_noise > 0 else 'sampling="second"'
     yield g > 1 and noise, f"{name}: the noise tells the {of_parts} apart"
     yield (
-        g > 1 and groups is not None and (experts // groups) % g,
-        f"moe_router_num_groups={groups}: groups of {experts // (groups or 1)} experts cut {of_parts}",
+        g > 1 and groups is not None and experts // groups.number % g,
+        f"{groups}: groups of {experts // groups.number if groups else 0} experts cut {of_parts}",
     )
     yield (
-        g > 1 and config.router_type == "hash" and experts % k,
-        f'router_type="hash": choices of {k} in {experts} experts are not {k} different {of_parts}',
+        g > 1 and isinstance(config.router, Hash) and experts % k,
+        f'Hash: choices of {k} in {experts} experts are not {k} different {of_parts}',
     )
     yield (
-        g > 1 and config.use_residual,
-        f"use_residual: its network has {config.moe_ffn_hidden_size} hidden units, not the dense one's "
-        f"{g * config.moe_ffn_hidden_size}",
+        g > 1 and isinstance(config.beside, Residual),
+        f"Residual: its network has {config.experts.hidden} hidden units, not the dense one's "
+        f"{g * config.experts.hidden}",
     )
 
 
 def _drops(config: MoeConfig) -> bool:
     """Whether a capacity can be smaller than a group of tokens, all of which may choose one expert."""
-    factor, size = config.moe_expert_capacity_factor, config.moe_group_size
-    if not factor:
+    if config.capacity is None:
         return False
+    factor, size = config.capacity.factor, config.group_size
     if size is not None:
-        rows = config.capacity(size)
+        rows = config.rows(size)
         return rows is not None and rows < size
-    least = int(abs(factor)) if config.capacity_rule == "tutel" else factor  # rows are of whole multiples there
-    return least * config.moe_router_topk < config.num_experts
+    least = int(abs(factor)) if config.capacity.rule == "tutel" else factor  # rows are of whole multiples there
+    return least * config.router.k < config.experts.number

@@ -107,12 +107,22 @@ def where_readme_runs(tmp_path, monkeypatch):
 def test_blocks_of_readme(where_readme_runs):
     """One behind the other, as they stand."""
     names = {}
-    for block in BLOCK.finditer(README):
+    for number, block in enumerate(BLOCK.finditer(README)):
         exec(compile(block[1], "README.md", "exec"), names)
-    assert names["y"].shape == (8, 32) and names["y"].devices.count == 4
+        if number == 0:
+            check_a_step_of_readme(names)
     assert names["logits"].shape == (1, 16, 256)
     assert names["layout"].size("ep") == 4 and names["config"].num_experts == 8
     assert int(names["state"].step) == 20 and shoal.checkpoints.Series("run").steps() == [10, 20]
+
+
+def check_a_step_of_readme(names):
+    """It is of four devices, and goes down."""
+    assert names["params"]["wi"].shape == (8, 64, 256) and names["params"]["wi"].devices.count == 4
+    stepped, start = {name: leaf.numpy() for name, leaf in names["params"].items()}, names["init_params"](names["config"], 64)
+    with mock.patch.dict(names, layout=shoal.moe.Layout()):
+        loss = names["jax"].jit(names["loss"])
+        assert loss(stepped, np.ones((8, 32, 64), np.float32)) < loss(start, np.ones((8, 32, 64), np.float32))
 
 
 @pytest.mark.skipif(TARGET != "cpu", reason="the page is about the CPU")

@@ -439,15 +439,15 @@ def test_gradients_are_of_programs():
 
 def test_a_forward_function_of_jax(tmp_path):
     """A Mixture-of-Experts Transformer, imported and differentiated here."""
-    model = load_example("examples/jax_moe_training/model.py")
+    model = load_example("examples/moe_training/model.py")
     config = model.Config(
-        groups=2, length=8, model=16, heads=2, hidden=16, capacity=5, layers=2, bytes=32
+        sentences=2, length=8, model=16, heads=2, hidden=16, capacity=5, layers=2, bytes=32
     )
-    params = model.initial_parameters(config, jax.random.key(0))
+    params = model.initial_parameters(config)
     tokens = np.random.default_rng(0).integers(0, 32, (2, 9)).astype(np.int32)
 
     def forward(params, tokens):
-        return model.loss_of(params, tokens, config)
+        return model.loss_of(config, params, tokens)[0]
 
     expected = named("grad.params", jax.grad(forward)(params, tokens))
     inputs = named("params", params) | named("tokens", tokens)

@@ -44,7 +44,7 @@ def test_cross_entropy_of_a_split_vocabulary(sizes):
 
     def loss(logits, labels):
         logits = layout.constrain(logits, "dp", "cp", "tp")
-        return shoal.moe.cross_entropy(logits, labels)
+        return shoal.layers.cross_entropy(logits, labels)
 
     place = layout.P("dp", "cp", "tp")
     args = (shoal.TensorSpec((batch, length, model.config.vocab_size), "float32", place),
@@ -61,10 +61,10 @@ def test_order_of_experts_is_kept():
     model, tensors, *_ = load("mixtral")
     params = shoal.models.weights.from_tensors(tensors, model.config)
     tokens = np.zeros((2, 9), np.int32)
-    for fields in ({"moe_expert_capacity_factor": 1.0}, {"moe_group_size": 4}):
+    for what, fields in {"a capacity": {"moe_expert_capacity_factor": 1.0}, "group_size=4": {"moe_group_size": 4}}.items():
         config = dataclasses.replace(model.config, moe=model.config.moe.replace(**fields))
         name = next(iter(fields))
-        with pytest.raises(shoal.TraceError, match=f"cp_balanced: experts with {name}={fields[name]} depend"):
+        with pytest.raises(shoal.TraceError, match=f"cp_balanced: experts with {what} depend"):
             step = dataclasses.replace(model, config=config, layout=layout).loss
             shoal.trace(step, (params, tokens), layout.mesh)
 

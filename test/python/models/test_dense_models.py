@@ -241,7 +241,7 @@ def test_models_that_differ_in_more_are_refused():
         "rms_norm_eps is 1e-05 of the dense model and 1e-06": ("llama", {"rms_norm_eps": 1e-6}),
         "windows is .*None, None.* and .*7, 7": ("llama", {"sliding_window": 7}),
         "qkv_bias is True of the dense model and False": ("qwen2", {"tie_word_embeddings": True}),
-        "hidden_act is silu of the dense model and gelu": ("llama", {"hidden_act": "gelu"}),
+        "act is silu of the dense model and gelu": ("llama", {"hidden_act": "gelu"}),
         "layer 0 of the dense model has experts": ("mixtral", {}),
         "tie_word_embeddings is False": ("llama", {"tie_word_embeddings": True}),
     }

@@ -12,7 +12,8 @@ import shoal
 from frontend_testing import assert_same, evaluate
 from shoal.frontend.pytrees import flatten
 from shoal.models import EncoderDecoder
-from shoal.moe import Layout, MoeConfig, cross_entropy
+from shoal.layers import cross_entropy
+from shoal.moe import Layout, MoeConfig
 
 DENSE = EncoderDecoder(19, 8, 2, 12, (False, False), (False, False))
 GSHARD = MoeConfig.gshard(4, 12, moe_group_size=8)
@@ -128,10 +129,10 @@ def test_experts_count_tokens_that_are_there(tmp_path):
 
 
 def test_experts_that_choose_are_not_causal():
-    chooses = MoeConfig(
+    chooses = MoeConfig.flat(
         4, 8, router_type="expert_choice", moe_router_load_balancing_type=(), moe_expert_capacity_factor=1.0
     )
-    with pytest.warns(UserWarning, match='decoder layers with router_type="expert_choice"'):
+    with pytest.warns(UserWarning, match='decoder layers with ExpertChoice'):
         replace(EXPERTS, moe=chooses)
     replace(EXPERTS, moe=chooses, decoder=(False,))  # an encoder may
 
@@ -208,7 +209,7 @@ def test_cross_entropy_of_what_counts(tmp_path):
 def test_packed_pairs_are_those_alone(tmp_path):
     """Several pairs in a row: self-attention and cross-attention are cut between them, positions and `begin` begin
     anew; and weights of a target's tokens."""
-    model, rng = replace(EXPERTS, moe=MoeConfig(4, 12)), np.random.default_rng(2)
+    model, rng = replace(EXPERTS, moe=MoeConfig.flat(4, 12)), np.random.default_rng(2)
     pairs = []
     for source, target in ((4, 3), (2, 5), (3, 2)):
         words = rng.integers(3, model.vocab_size, (1, target)).astype(np.int32)

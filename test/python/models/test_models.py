@@ -35,7 +35,7 @@ def gradient_of(model, params, tokens):
 
     def loss(params):
         logits = model.logits(params, tokens)
-        return shoal.moe.cross_entropy(logits[:, :-1], tokens[:, 1:]), logits
+        return shoal.layers.cross_entropy(logits[:, :-1], tokens[:, 1:]), logits
 
     return shoal.value_and_grad(loss, has_aux=True)(params)
 

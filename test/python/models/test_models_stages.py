@@ -192,7 +192,7 @@ def test_what_is_no_stage():
     model = model_of("mixtral", 2, two.scheduled(3))
     with pytest.raises(shoal.TraceError, match="8 sequences are not divisible by 3 micro-batches"):
         shoal.trace(step_of(model), (model.init(), tokens_of(model)), two.mesh)
-    with pytest.raises(shoal.TraceError, match="Schedule: microbatches 0 is not a positive integer"):
+    with pytest.raises(shoal.TraceError, match="Schedule: microbatches=0 is not a positive integer"):
         Schedule(0)
 
 

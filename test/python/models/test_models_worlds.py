@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import shoal
-from frontend_testing import assert_same
+from frontend_testing import assert_same, evaluate
 from shoal import optim
-from shoal.models import from_config
+from shoal.models import EncoderDecoder, from_config
 from shoal.models.weights import from_tensors, to_tensors
-from shoal.moe import cross_entropy
+from shoal.layers import cross_entropy
+from shoal.moe import Capacity, Experts, MoeConfig, TopK
 from shoal_testing import ROOT
 from test_models import FAMILIES, load
 
@@ -67,3 +68,22 @@ def test_documents_and_padding(tmp_path):
     for part in (slice(0, 5), slice(5, 12)):
         alone = jax.jit(model.logits)(params, tokens[:, part])
         assert_same("logits", np.asarray(packed)[:, part], alone, None, 1e-5)
+
+
+def test_from_one_sequence_to_another(tmp_path):
+    """A Transformer with experts: its loss, gradients and translation are the frontend's."""
+    moe = MoeConfig(Experts(4, 8, "relu"), TopK(losses={"aux_loss": 0.1}), capacity=Capacity(2.0, drops="position"))
+    model = EncoderDecoder(19, 8, 2, 12, encoder=(True, False), decoder=(False, True), moe=moe)
+    params, rng = model.init(0), np.random.default_rng(2)
+    batch = {"source": rng.integers(3, 19, (3, 6)).astype(np.int32), "target": rng.integers(3, 19, (3, 5)).astype(np.int32)}
+    batch["source"][0, 4:], batch["target"][:, -1], batch["target"][1, 3:] = 0, 2, (2, 0)
+
+    def made(value_and_grad):
+        return lambda params, batch: (
+            value_and_grad(model.loss, has_aux=True)(params, batch), model.translate(params, batch["source"], 4)
+        )  # fmt: skip
+
+    expected = evaluate(tmp_path, made(shoal.value_and_grad), params, batch)
+    of_xla = jax.jit(made(jax.value_and_grad))(params, batch)
+    for actual, leaf in zip(jax.tree.leaves(of_xla), jax.tree.leaves(expected), strict=True):
+        assert_same("leaf", np.asarray(actual), np.asarray(leaf), None, 1e-5)

@@ -55,7 +55,7 @@ LAYERS = {
     "moe-router-group-topk": ("--moe-router-group-topk 2 --moe-router-num-groups 4",
                               "--moe-router-group-topk 1 --moe-router-num-groups 4"),
     "moe-router-topk-scaling-factor": ("", "--moe-router-topk-scaling-factor 2.5"),
-    "moe-router-bias-update-rate": ("", "--moe-router-bias-update-rate 0.1"),
+    "moe-router-bias-update-rate": ("--moe-router-enable-expert-bias", "--moe-router-bias-update-rate 0.1"),
     "moe-expert-rank-capacity-factor": ("--moe-token-dispatcher-type alltoall",
                                         "--moe-token-dispatcher-type alltoall --moe-expert-rank-capacity-factor 1.5"),
     "moe-z-loss-coeff": ("", "--moe-z-loss-coeff 1e-3"),
@@ -63,7 +63,7 @@ LAYERS = {
     "moe-shared-expert-intermediate-size": ("", "--moe-shared-expert-intermediate-size 8"),
     "moe-router-score-function": ("", "--moe-router-score-function sigmoid"),
     "moe-router-dtype": ("", "--moe-router-dtype fp64"),
-    "moe-token-drop-policy": ("", "--moe-token-drop-policy position"),
+    "moe-token-drop-policy": ("--moe-expert-capacity-factor 1.0", "--moe-token-drop-policy position"),
     "moe-router-pre-softmax": ("", "--moe-router-pre-softmax"),
     "moe-router-enable-expert-bias": ("", "--moe-router-enable-expert-bias"),
     "moe-router-force-load-balancing": ("", "--moe-router-force-load-balancing"),
@@ -155,6 +155,8 @@ def test_what_has_no_effect_beside_others():
     cases = {
         "--moe-router-pre-softmax --moe-router-score-function sigmoid": "--moe-router-pre-softmax has no effect: these",
         "--moe-router-load-balancing-type none --moe-aux-loss-coeff 0.1": "--moe-aux-loss-coeff has no effect: .* none has",
+        "--moe-router-bias-update-rate 0.1": "--moe-router-bias-update-rate has no effect: experts have no bias",
+        "--moe-token-drop-policy position": "--moe-token-drop-policy has no effect: nothing is dropped",
         "--moe-router-load-balancing-type sinkhorn --moe-aux-loss-coeff 0.1": "--moe-aux-loss-coeff has no effect",
     }
     for words, message in cases.items():

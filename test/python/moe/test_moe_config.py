@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 
 from frontend_testing import shoal
-from shoal.moe import Layout, MoeConfig, init_params, moe, param_shapes, total_loss, update_expert_bias
-from shoal.moe.checking import CHOICES, NUMBERS, OPTIONAL, POSITIVE, pairs_of
+from shoal.moe import (
+    Capacity, Clamp, Cosine, Dispatch, ExpertChoice, Experts, Groups, Hash, Layout, MoeConfig, OwnRouter, Residual, Room, Shared,
+    Sinkhorn, TopK, init_params, moe, param_shapes, total_loss, update_expert_bias,
+)
+from shoal.moe.flat import _LAWS as LAWS
+from shoal.moe.flat import FLAT, ROUTERS, flat_of
 from shoal.moe.patterns import moe_layers
 from shoal_testing import ROOT
 
@@ -46,7 +50,7 @@ FIELDS = {
     "group_best_of": (GROUPS, 2),
     "moe_router_topk_scaling_factor": ({}, 2.5),
     "moe_router_enable_expert_bias": ({}, True),
-    "moe_router_bias_update_rate": ({}, 0.1),
+    "moe_router_bias_update_rate": ({"moe_router_enable_expert_bias": True}, 0.1),
     "add_router_bias": ({}, True),
     "moe_router_dtype": ({}, "fp64"),
     "moe_router_force_load_balancing": ({}, True),
@@ -90,7 +94,7 @@ def program(config):
     def layer(x, params, bias, key, ids):
         bias = bias if config.moe_router_enable_expert_bias else None
         out = moe(x, params, config, LAYOUT, bias=bias, key=key, token_ids=ids)
-        stepped = update_expert_bias(np.zeros(config.num_experts, np.float32), out.metrics.counts, config)
+        stepped = () if bias is None else update_expert_bias(bias, out.metrics.counts, config)
         return out, total_loss(out.losses, config), stepped
 
     ids = np.zeros((2, S), np.int32)
@@ -100,11 +104,12 @@ def program(config):
     return "\n".join([*lines, str(config.layers(4))])
 
 
-@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(MoeConfig)])
+@pytest.mark.parametrize("field", FLAT)
 def test_every_field_counts(field):
     others, value = FIELDS[field]
-    base = MoeConfig(**{"num_experts": E, "moe_ffn_hidden_size": H, **others})
-    assert program(base) == program(base.replace())
+    base = MoeConfig.flat(**{"num_experts": E, "moe_ffn_hidden_size": H, **others})
+    assert base == MoeConfig.flat(**flat_of(base)) == base.replace(moe_router_topk=base.moe_router_topk)
+    assert flat_of(base.replace(**{field: value}))[field] == value
     assert program(base) != program(base.replace(**{field: value}))
 
 
@@ -115,79 +120,62 @@ CHOOSING = {"router_type": "expert_choice", **NO_LOSS, **DROPS}
 ONE = {"moe_router_topk": 1, **PRE}
 OWN = {"router": by_number}
 
-# The fields that each error names, the first where one is wrong alone.
+# What each error says.
 WRONG = [
-    ({"moe_router_topk": 9}, "moe_router_topk=9 with num_experts=8"),
-    ({"moe_router_topk": 1}, "moe_router_topk=1 with moe_router_pre_softmax=False"),
-    ({"moe_router_pre_softmax": True, "moe_router_score_function": "sigmoid"}, "with moe_router_score_function"),
-    ({"router_type": "sinkhorn"}, "moe_router_load_balancing_type=('aux_loss',) with router_type='sinkhorn'"),
-    ({"router_type": "hash"}, "with router_type='hash'"),
-    ({"router_type": "expert_choice", "moe_router_load_balancing_type": ()},
-     "moe_expert_capacity_factor=None with router_type='expert_choice'"),
-    ({"router_type": "sinkhorn", "moe_router_load_balancing_type": (), "moe_router_num_groups": 2,
-      "moe_router_group_topk": 1}, "moe_router_num_groups=2 with router_type='sinkhorn'"),
-    ({"second_policy": "gumbel", "moe_router_topk": 3}, "second_policy='gumbel' with moe_router_topk=3"),
-    ({"noisy_gate_policy": "RSample"}, "noisy_gate_policy='RSample' with moe_router_topk=2"),
-    ({"moe_router_num_groups": 2}, "moe_router_num_groups=2 with moe_router_group_topk=None"),
-    ({"moe_router_num_groups": 3, "moe_router_group_topk": 1}, "moe_router_num_groups=3 with num_experts=8"),
-    ({"moe_router_num_groups": 8, "moe_router_group_topk": 1}, "moe_router_topk=2 with moe_router_group_topk=1"),
+    ({"moe_router_topk": 9}, "TopK: k=9: a token chooses each of 8 experts once (moe_router_topk=9)"),
+    ({"moe_router_topk": 1}, "TopK: scores='softmax_of_chosen': the softmax of one choice is 1"),
+    ({"moe_router_pre_softmax": True, "moe_router_score_function": "sigmoid"},
+     "moe_router_pre_softmax=True with moe_router_score_function='sigmoid': there is no softmax"),
+    ({"router_type": "expert_choice"}, "moe_expert_capacity_factor=None with router_type='expert_choice'"),
+    ({"second_policy": "gumbel", "moe_router_topk": 3}, "sampling='second': not of k=3 choices (second_policy='gumbel')"),
+    ({"noisy_gate_policy": "RSample"}, "sampling='first': not of k=2 choices (noisy_gate_policy='RSample')"),
+    ({**ONE, "second_policy": "random"}, "sampling='later': not of k=1 choices (second_policy='random')"),
+    ({"noisy_gate_policy": "RSample", "second_policy": "gumbel"}, "noisy_gate_policy='RSample' with second_policy='gumbel'"),
+    ({"moe_router_num_groups": 2}, "Groups: chosen=None is not a positive integer"),
+    ({"moe_router_group_topk": 2}, "moe_router_group_topk=2 with moe_router_num_groups=None: there is none"),
     ({"group_best_of": 2}, "group_best_of=2 with moe_router_num_groups=None"),
-    ({"moe_router_load_balancing_type": "importance"}, "with gate_noise=0.0"),
-    ({"moe_expert_capacity_factor": -1.0}, "moe_expert_capacity_factor=-1.0 with capacity_rule='megatron'"),
-    ({"capacity_alignment": 4}, "capacity_alignment=4 with capacity_rule='megatron'"),
-    ({"min_capacity": 4}, "min_capacity=4 with capacity_rule='megatron'"),
-    ({"batch_prioritized_routing": True, **DROPS}, "with moe_token_drop_policy='probs'"),
-    ({"renormalize_after_drop": True}, "with moe_expert_capacity_factor=None"),
-    ({"moe_pad_expert_input_to_capacity": True}, "with moe_expert_capacity_factor=None"),
-    ({"swiglu_limit": 7.0}, "swiglu_limit=7.0 with gated_linear_unit=False"),
-    ({"moe_shared_expert_gate": True}, "with moe_shared_expert_intermediate_size=None"),
-    ({"use_residual": True, **SHARED}, "use_residual=True with moe_shared_expert_intermediate_size=4"),
-    ({"moe_expert_rank_capacity_factor": 1.5, "moe_token_dispatcher_type": "sort"},
-     "=1.5 with moe_token_dispatcher_type='sort'"),
-    ({"moe_expert_rank_capacity_factor": 1.5, "moe_token_dispatcher_type": "alltoall", **DROPS},
-     "moe_expert_rank_capacity_factor=1.5 with moe_expert_capacity_factor=1.0"),
-    ({"moe_expert_rank_capacity_factor": 0.0}, "moe_expert_rank_capacity_factor=0.0 is not a positive number"),
-    ({"norm_topk_prob": False}, "norm_topk_prob=False with moe_router_pre_softmax=False"),
-    ({**SINKHORN, "moe_router_score_function": "sigmoid"}, "moe_router_score_function='sigmoid' with router_type"),
-    ({**SINKHORN, "moe_router_pre_softmax": True}, "moe_router_pre_softmax=True with router_type='sinkhorn'"),
-    ({**SINKHORN, "moe_router_enable_expert_bias": True}, "moe_router_enable_expert_bias=True with router_type"),
-    ({**SINKHORN, "norm_topk_prob": True}, "norm_topk_prob=True with router_type='sinkhorn'"),
-    ({**SINKHORN, "moe_router_topk_scaling_factor": 2.0}, "moe_router_topk_scaling_factor=2.0 with router_type"),
-    ({**SINKHORN, "noisy_gate_policy": "RSample"}, "noisy_gate_policy='RSample' with router_type='sinkhorn'"),
-    ({**SINKHORN, "gate_noise": 1.0}, "gate_noise=1.0 with router_type='sinkhorn'"),
-    ({**SINKHORN, "second_policy": "random"}, "second_policy='random' with router_type='sinkhorn'"),
-    ({**HASHED, "add_router_bias": True}, "add_router_bias=True with router_type='hash'"),
-    ({"router_type": "cosine", "add_router_bias": True}, "add_router_bias=True with router_type='cosine'"),
-    ({**HASHED, "moe_input_jitter_eps": 0.1}, "moe_input_jitter_eps=0.1 with router_type='hash'"),
-    ({**HASHED, "moe_router_force_load_balancing": True}, "force_load_balancing=True with router_type='hash'"),
-    ({**HASHED, "moe_z_loss_coeff": 0.1}, "moe_z_loss_coeff=0.1 with router_type='hash'"),
-    ({**ONE, "second_policy": "random"}, "second_policy='random' with moe_router_topk=1"),
-    ({"moe_router_num_groups": 2, "moe_router_group_topk": 3}, "moe_router_group_topk=3 with moe_router_num_groups=2"),
-    ({**GROUPS, "group_best_of": 3}, "group_best_of=3 with moe_router_num_groups=4"),
+    ({"moe_router_num_groups": 3, "moe_router_group_topk": 1}, "Groups: number=3: groups of 8 experts are of one size"),
+    ({"moe_router_num_groups": 8, "moe_router_group_topk": 1}, "Groups: chosen=1: 2 choices, and these have 1 experts"),
+    ({"moe_router_num_groups": 2, "moe_router_group_topk": 3}, "Groups: chosen=3: more than the 2 groups that there are"),
+    ({**GROUPS, "group_best_of": 3}, "Groups: best_of=3: a group's score is the sum of 3 of its 2 experts"),
+    ({"moe_router_load_balancing_type": "importance"}, "TopK: gate_noise=0.0: the load of \"importance\" is of noise"),
     ({**ONE, "num_experts": 1, "gate_noise": 1.0, "moe_router_load_balancing_type": "importance"},
-     "moe_router_load_balancing_type=('importance',) with num_experts=1"),
+     "losses={'importance': 0.0}: one expert has no variance"),
     ({"moe_aux_loss_coeff": {"gshard": 0.1}}, "with moe_router_load_balancing_type=('aux_loss',)"),
+    ({"moe_router_load_balancing_type": "aux"}, "='aux' is not one of ['aux_loss'"),
+    ({"norm_topk_prob": False}, "normalize=False: the softmax of those chosen is of sum 1 (norm_topk_prob=False)"),
+    ({"moe_expert_capacity_factor": -1.0}, "factor=-1.0: Tutel's rule alone has one below 0 (moe_expert_capacity_factor=-1.0)"),
+    ({"capacity_alignment": 4, **DROPS}, "alignment=4: Tutel's rule alone has it (capacity_alignment=4)"),
+    ({"min_capacity": 4, **DROPS}, "least=4: the rule \"megatron\" has no minimum (min_capacity=4)"),
+    ({"batch_prioritized_routing": True, **DROPS}, "drops='probs': prioritized orders positions"),
     ({"position_order": "token", **DROPS}, "position_order='token' with moe_token_drop_policy='probs'"),
-    ({"batch_prioritized_routing": True, "moe_token_drop_policy": "position"},
-     "batch_prioritized_routing=True with moe_expert_capacity_factor=None"),
+    ({"batch_prioritized_routing": True}, "batch_prioritized_routing=True with moe_expert_capacity_factor=None: there is none"),
+    ({"renormalize_after_drop": True}, "renormalize_after_drop=True with moe_expert_capacity_factor=None"),
+    ({"moe_pad_expert_input_to_capacity": True}, "with moe_expert_capacity_factor=None"),
     ({**CHOOSING, "renormalize_after_drop": True}, "renormalize_after_drop=True with router_type='expert_choice'"),
-    ({**CHOOSING, "batch_prioritized_routing": True, "moe_token_drop_policy": "position"},
-     "batch_prioritized_routing=True with router_type='expert_choice'"),
-    ({**CHOOSING, "moe_token_dispatcher_type": "einsum"}, "moe_token_dispatcher_type='einsum' with router_type"),
-    ({**CHOOSING, "is_postscore": False}, "is_postscore=False with router_type='expert_choice'"),
-    ({"gated_linear_unit": True, "swiglu_limit": 7.0}, "swiglu_limit=7.0 with hidden_act='gelu'"),
+    ({**CHOOSING, "batch_prioritized_routing": True}, "batch_prioritized_routing=True with router_type='expert_choice'"),
+    ({**CHOOSING, "moe_token_dispatcher_type": "einsum"}, "slots are the router's own"),
+    ({**CHOOSING, "is_postscore": False}, "weights of experts that choose are behind them"),
+    ({**CHOOSING, "moe_expert_capacity_factor": -1.0, "capacity_rule": "tutel"}, "each expert takes f k S / E tokens"),
+    ({"moe_expert_rank_capacity_factor": 1.5, "moe_token_dispatcher_type": "sort"},
+     "how='sort': only exchanged rows have a buffer of a device (moe_token_dispatcher_type='sort')"),
+    ({"moe_expert_rank_capacity_factor": 1.5, **DROPS}, "buffers are those of experts"),
+    ({"moe_expert_rank_capacity_factor": 0.0}, "moe_expert_rank_capacity_factor=0.0 is not a positive number"),
+    ({"swiglu_limit": 7.0}, "gated=False: the clamp is of a gate"),
+    ({"gated_linear_unit": True, "swiglu_limit": 7.0}, "act='gelu': the clamp is SwiGLU's"),
     ({"swiglu_alpha": 1.0}, "swiglu_alpha=1.0 with swiglu_limit=None"),
-    ({**OWN, "router_type": "cosine"}, "router_type='cosine' with router=<function by_number"),
-    ({"router_shapes": by_number}, "with router=None: there is no such function"),
-    ({**OWN, "moe_router_force_load_balancing": True}, "moe_router_force_load_balancing=True with router=<function"),
-    ({**OWN, "moe_input_jitter_eps": 0.1}, "moe_input_jitter_eps=0.1 with router=<function"),
-    ({**OWN, "gate_noise": 1.0}, "gate_noise=1.0 with router=<function"),
-    ({**OWN, "noisy_gate_policy": "RSample"}, "noisy_gate_policy='RSample' with router=<function"),
-    ({**OWN, "second_policy": "random"}, "second_policy='random' with router=<function"),
-    ({**OWN, "moe_router_enable_expert_bias": True}, "True with router=<function"),
+    ({"moe_shared_expert_gate": True}, "moe_shared_expert_gate=True with moe_shared_expert_intermediate_size=None"),
+    ({"use_residual": True, **SHARED}, "use_residual=True with moe_shared_expert_intermediate_size=4"),
+    ({**OWN, "router_type": "cosine"}, "it is in the place of TopK, not of Cosine"),
+    ({"router_shapes": by_number}, "with router=None: there is none"),
+    ({**OWN, "moe_router_force_load_balancing": True}, "it draws for itself, by its key, and reads no forced"),
+    ({**OWN, "moe_input_jitter_eps": 0.1}, "reads no jitter"),
+    ({**OWN, "gate_noise": 1.0}, "reads no gate_noise"),
+    ({**OWN, "noisy_gate_policy": "RSample"}, "reads no sampling"),
+    ({**OWN, "moe_router_enable_expert_bias": True}, "it has no parameter bias, which bias_rate is of"),
     ({"router_type": "topp"}, "router_type='topp' is not one of ['topk'"),
     ({"moe_group_size": 0}, "moe_group_size=0 is not a positive integer"),
-    ({"moe_router_load_balancing_type": "aux"}, "='aux' is not one of ['aux_loss'"),
+    ({"moe_router_topl": 2}, "moe_router_topl is not a field; nearest is moe_router_topk"),
 ]  # fmt: skip
 
 
@@ -199,45 +187,103 @@ def test_pairs_without_a_meaning(fields, message):
 
 
 def config_of(fields):
-    return MoeConfig(**{"num_experts": E, "moe_ffn_hidden_size": H, **fields})
+    return MoeConfig.flat(**{"num_experts": E, "moe_ffn_hidden_size": H, **fields})
 
 
-def named(message):
-    """The two fields of an error and the reason, whatever numbers there are in it."""
-    first, second, why = re.fullmatch(r"MoeConfig: (\w+)=.* with (\w+)=.*?: (.*)", message).groups()
-    return first, second, re.sub(r"\d+", "#", why)
+# What a router of each class says: a value of each field that not all have.
+OF_ROUTERS = {
+    "moe_router_score_function": "sigmoid", "moe_router_pre_softmax": True, "norm_topk_prob": True,
+    "moe_router_topk_scaling_factor": 2.0, "moe_router_enable_expert_bias": True, "add_router_bias": True,
+    "moe_router_force_load_balancing": True, "moe_input_jitter_eps": 0.1, "gate_noise": 1.0, "second_policy": "random",
+    "moe_aux_loss_coeff": 0.1, "moe_z_loss_coeff": 0.1, "moe_router_num_groups": 4,
+}  # fmt: skip
+HAVE_ALL_BUT = {
+    "topk": set(), "cosine": {"add_router_bias"}, "hash": {*OF_ROUTERS},
+    **dict.fromkeys(("sinkhorn", "expert_choice"), {*OF_ROUTERS} - {
+        "add_router_bias", "moe_router_force_load_balancing", "moe_input_jitter_eps", "moe_z_loss_coeff"}),
+}  # fmt: skip
 
 
-def test_every_pair_is_in_the_list():
-    """What is refused is each refused above, and by no other pair's name."""
-    found = set()
-    for fields, _ in WRONG:
-        with pytest.raises(shoal.TraceError) as error:
-            config_of(fields)
-        found |= {named(str(error.value))} if " with " in str(error.value) else set()
-    known = {(a, b, re.sub(r"\d+", "#", why)) for a, b, _, why in pairs_of(config_of(GROUPS))}
-    assert found == known, (known - found, found - known)
+@pytest.mark.parametrize("router", ROUTERS)
+def test_a_router_has_what_it_reads(router):
+    """Any other field is an error that says both names."""
+    refused = set()
+    for name, value in OF_ROUTERS.items():
+        beside = {"moe_router_group_topk": 2} if name == "moe_router_num_groups" else {}
+        try:
+            made = config_of({"router_type": router, name: value, **DROPS, **beside})
+            assert type(made.router) is ROUTERS[router] and getattr(made, name) == value
+        except shoal.TraceError as error:
+            assert str(error).startswith(f"MoeConfig: {name}={value!r} with router_type='{router}': ")
+            refused.add(name)
+    assert refused == HAVE_ALL_BUT[router]
 
 
-@pytest.mark.parametrize("field", [*CHOICES, *POSITIVE])
+# Parts, and the flat fields that say the same.
+PARTS = [
+    (MoeConfig(Experts(E, H)), {}),
+    (MoeConfig(Experts(E, H, "silu", gated=True, clamp=Clamp(5.0), bias=True), beside=Shared(4, gated=True), group_size=16),
+     {**GLU, "swiglu_limit": 5.0, "add_bias_linear": True, **SHARED, "moe_shared_expert_gate": True, "moe_group_size": 16}),
+    (MoeConfig(Experts(E, H), TopK(4, scores="sigmoid", scaling=2.5, bias_rate=1e-3, groups=Groups(4, 2, 1), z_loss=0.1,
+                                   losses={"seq_aux_loss": 0.1, "aux_loss": 0.2})),
+     {"moe_router_topk": 4, "moe_router_score_function": "sigmoid", "moe_router_topk_scaling_factor": 2.5, **GROUPS,
+      "group_best_of": 1, "moe_router_enable_expert_bias": True, "moe_z_loss_coeff": 0.1,
+      "moe_router_load_balancing_type": ("seq_aux_loss", "aux_loss"),
+      "moe_aux_loss_coeff": {"aux_loss": 0.2, "seq_aux_loss": 0.1}}),
+    (MoeConfig(Experts(E, H), TopK(scores="softmax", sampling="later", gate_noise=1.0, jitter=0.1, forced=True, bias=True),
+               capacity=Capacity(1.5, "gshard", least=4, drops="position of token", prioritized=True, renormalize=True),
+               dispatch=Dispatch("sort", before=True), layer_freq=2),
+     {**PRE, "second_policy": "random", "gate_noise": 1.0, "moe_input_jitter_eps": 0.1, "add_router_bias": True,
+      "moe_router_force_load_balancing": True, "moe_expert_capacity_factor": 1.5, "capacity_rule": "gshard", "min_capacity": 4,
+      "moe_token_drop_policy": "position", "position_order": "token", "batch_prioritized_routing": True,
+      "renormalize_after_drop": True, "moe_token_dispatcher_type": "sort", "is_postscore": False, "moe_layer_freq": 2}),
+    (MoeConfig(Experts(E, H), Cosine(1, scores="softmax", sampling="first"), beside=Residual()),
+     {"router_type": "cosine", "moe_router_topk": 1, **PRE, "noisy_gate_policy": "RSample", "use_residual": True}),
+    (MoeConfig(Experts(E, H), Sinkhorn(1, dtype="fp64")), {"router_type": "sinkhorn", "moe_router_topk": 1, "moe_router_dtype": "fp64"}),
+    (MoeConfig(Experts(E, H), Hash(3)), {"router_type": "hash", "moe_router_topk": 3}),
+    (MoeConfig(Experts(E, H), ExpertChoice(room=Room(2.0, "tutel", alignment=4))),
+     {"router_type": "expert_choice", "moe_expert_capacity_factor": 2.0, "capacity_rule": "tutel", "capacity_alignment": 4}),
+    (MoeConfig(Experts(E, H), TopK(losses={"aux_loss": 0.1}), OwnRouter(by_number), dispatch=Dispatch("alltoall", rank_factor=1.5)),
+     {"router": by_number, "moe_aux_loss_coeff": 0.1, "moe_token_dispatcher_type": "alltoall", "moe_expert_rank_capacity_factor": 1.5}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parts, fields", PARTS, ids=[type(parts.router).__name__ for parts, _ in PARTS])
+def test_flat_fields_are_parts(parts, fields):
+    assert config_of(fields) == parts == MoeConfig.flat(**flat_of(parts))
+    assert {name: flat_of(parts)[name] for name in fields} == fields
+    assert parts.replace(group_size=8) == config_of({**fields, "moe_group_size": 8})
+
+
+def test_parts_without_a_meaning_together():
+    own = OwnRouter(by_number)
+    for make, message in (
+        (lambda: MoeConfig(Experts(E, H), ExpertChoice(), capacity=Capacity()), "as many as they have room for"),
+        (lambda: MoeConfig(Experts(E, H), Sinkhorn(), own), "it is in the place of TopK, not of Sinkhorn"),
+        (lambda: Room(0.0), "factor=0.0: to drop nothing is to have no capacity"),
+        (lambda: TopK(losses={"aux": 0.1}), "TopK: losses={'aux': 0.1} is not coefficients, each a number"),
+        (lambda: TopK(2.0), "TopK: k=2.0 is not a positive integer"),
+        (lambda: Dispatch("ring"), "Dispatch: how='ring' is not one of"),
+    ):
+        with pytest.raises(shoal.TraceError, match=re.escape(message)):
+            make()
+    with pytest.raises(AttributeError, match="MoeConfig has no field moe_router_topl"):
+        MoeConfig(Experts(E, H)).moe_router_topl
+
+
+@pytest.mark.parametrize("field", LAWS)
 def test_what_a_field_may_be(field):
-    """A word that is not one of its own, and no size below 1 nor between two."""
-    for value in ("other",) if field in CHOICES else (0, -1, 1.5, True):
-        with pytest.raises(shoal.TraceError, match=f"MoeConfig: {field}={value!r} is not"):
-            config_of({field: value})
-
-
-@pytest.mark.parametrize("field", NUMBERS)
-def test_what_a_number_may_be(field):
-    for value in (float("nan"), float("inf"), "1.0", True, *(() if field in OPTIONAL else (None,))):
-        with pytest.raises(shoal.TraceError, match=f"MoeConfig: {field}={value!r} is not {NUMBERS[field][1]}"):
+    """A word that is not one of its own, no size below 1 nor between two, no number that is none."""
+    wrong = [1j, "other", *([0, -1, 1.5, True] if "integer" in LAWS[field].what else [float("nan"), float("inf")])]
+    for value in wrong:
+        with pytest.raises(shoal.TraceError, match=re.escape(f"MoeConfig: {field}={value!r} is n")):
             config_of({field: value})
 
 
 def test_numbers_that_are_too_small():
     for field, value in {"gate_noise": -1.0, "moe_input_jitter_eps": 1.0, "moe_router_topk_scaling_factor": 0.0,
                          "swiglu_limit": -1.0, "moe_router_bias_update_rate": -0.1}.items():  # fmt: skip
-        with pytest.raises(shoal.TraceError, match=f"MoeConfig: {field}={value} is not {NUMBERS[field][1]}"):
+        with pytest.raises(shoal.TraceError, match=f"MoeConfig: {field}={value} is not {LAWS[field].what}"):
             config_of({field: value})
 
 
@@ -255,7 +301,7 @@ def test_coefficients_of_losses():
 
 def test_parameters_and_tokens_that_do_not_fit():
     """Each named with its sizes; those beside the configuration's are let be."""
-    config = MoeConfig(E, H, moe_shared_expert_intermediate_size=4)
+    config = MoeConfig.flat(E, H, moe_shared_expert_intermediate_size=4)
     made, wider = init_params(config, M), init_params(config.replace(moe_ffn_hidden_size=5), M)
     cases = {
         'moe: parameter "router" is missing': ({name: made[name] for name in made if name != "router"}, X, {}),
@@ -268,7 +314,7 @@ def test_parameters_and_tokens_that_do_not_fit():
     for message, (params, x, options) in cases.items():
         with pytest.raises(shoal.TraceError, match=message):
             shoal.trace(lambda x, p, options=options: moe(x, p, config, **options).y, (x, params))
-    biased = MoeConfig(E, H, moe_router_enable_expert_bias=True)
+    biased = MoeConfig.flat(E, H, moe_router_enable_expert_bias=True)
     with pytest.raises(shoal.TraceError, match=r"route: bias \[7\] with num_experts=8"):
         shoal.trace(lambda x, p: moe(x, p, biased, bias=np.zeros(7, np.float32)).y, (X, init_params(biased, M)))
     own = {"router": made["router"], "shared": made["shared"], "matrix": made["wi"]}
@@ -276,13 +322,13 @@ def test_parameters_and_tokens_that_do_not_fit():
 
 
 def test_arguments_that_do_not_fit():
-    config = MoeConfig(E, H, moe_group_size=24)
+    config = MoeConfig.flat(E, H, moe_group_size=24)
     with pytest.raises(shoal.TraceError, match=r"64 tokens of \[2, 32, 8\] in groups of 24"):
         shoal.trace(lambda x, p: moe(x, p, config).y, (X, init_params(config, M)))
-    hashed = MoeConfig(E, H, router_type="hash", moe_router_load_balancing_type=())
+    hashed = MoeConfig.flat(E, H, router_type="hash", moe_router_load_balancing_type=())
     with pytest.raises(shoal.TraceError, match="needs token_ids"):
         shoal.trace(lambda x, p: moe(x, p, hashed).y, (X, init_params(hashed, M)))
-    biased = MoeConfig(E, H, moe_router_enable_expert_bias=True)
+    biased = MoeConfig.flat(E, H, moe_router_enable_expert_bias=True)
     with pytest.raises(shoal.TraceError, match="moe_router_enable_expert_bias=True and no bias"):
         shoal.trace(lambda x, p: moe(x, p, biased).y, (X, init_params(biased, M)))
 
@@ -295,14 +341,14 @@ def test_arguments_that_do_not_fit():
     ("gshard", 9.0, 6, {}, 6),
 ])  # fmt: skip
 def test_capacities(rule, factor, tokens, options, expected):
-    config = MoeConfig(4, H, moe_expert_capacity_factor=factor, capacity_rule=rule, **options)
-    assert config.capacity(tokens) == expected
+    config = MoeConfig.flat(4, H, moe_expert_capacity_factor=factor, capacity_rule=rule, **options)
+    assert config.rows(tokens) == expected
 
 
 def test_deepspeed_counts_in_float32():
     fields = {"moe_expert_capacity_factor": 1.1}
-    assert MoeConfig(8, H, capacity_rule="gshard", **fields).capacity(200) == 56  # 55.000000000000007
-    assert MoeConfig(8, H, capacity_rule="deepspeed", **fields).capacity(200) == 55
+    assert MoeConfig.flat(8, H, capacity_rule="gshard", **fields).rows(200) == 56  # 55.000000000000007
+    assert MoeConfig.flat(8, H, capacity_rule="deepspeed", **fields).rows(200) == 55
 
 
 def test_layers_that_have_experts():
@@ -321,14 +367,14 @@ def test_layers_that_have_experts():
 
 def test_presets():
     assert MoeConfig.gshard(E, H).second_policy == "random"
-    assert MoeConfig.switch(E, H).capacity(64) == 10
+    assert MoeConfig.switch(E, H).rows(64) == 10
     assert MoeConfig.deepspeed(E, H, 2).loss_coefficient("gshard") == 0.64
-    assert MoeConfig.tutel(E, H, capacity_factor=0.0).capacity(64) is None
+    assert MoeConfig.tutel(E, H, capacity_factor=0.0).rows(64) is None
     assert MoeConfig.gshard(E, H, hidden_act="gelu").hidden_act == "gelu"
     for k in (1, 2, 3):  # drop_tokens=False: weights of all chosen are divided by their sum
         whole = MoeConfig.deepspeed(E, H, k, moe_expert_capacity_factor=None)
-        assert whole.capacity(64) is None and whole.normalizes() == (k > 1) and not whole.renormalize_after_drop
-    per_layer = MoeConfig(E, H, moe_aux_loss_coeff={"aux_loss": (0.1, 0.2)})
+        assert whole.rows(64) is None and whole.router.normalizes == (k > 1) and not whole.renormalize_after_drop
+    per_layer = MoeConfig.flat(E, H, moe_aux_loss_coeff={"aux_loss": (0.1, 0.2)})
     assert per_layer.loss_coefficient("aux_loss", 1) == 0.2
 
 
@@ -405,7 +451,7 @@ ARGUMENTS = r"""
 
 def test_megatron_arguments():
     config = MoeConfig.from_megatron(ARGUMENTS)
-    expected = MoeConfig(
+    expected = MoeConfig.flat(
         8, 14336, gated_linear_unit=True, hidden_act="silu",
         moe_router_load_balancing_type=("aux_loss", "seq_aux_loss"),
         moe_aux_loss_coeff={"aux_loss": 0.01, "seq_aux_loss": 0.001},
@@ -462,7 +508,7 @@ def test_layouts_of_megatron_arguments_that_say_nothing():
     for experts, r, message in ((0, 1, "0 experts do not divide 8 devices"), (2, 1.0, "r = 1.0 is neither 0 nor")):
         with pytest.raises(shoal.TraceError, match=message):
             Layout.tutel(experts, 8, r)
-    with pytest.raises(shoal.TraceError, match="microbatches '2' is not a positive integer"):
+    with pytest.raises(shoal.TraceError, match="microbatches='2' is not a positive integer"):
         Layout().scheduled("2")
 
 

@@ -39,7 +39,7 @@ CASES = {
 
 
 def config_of(case, dispatcher):
-    return MoeConfig(E, H, **{**SWIGLU, **CASES[case]}, moe_token_dispatcher_type=dispatcher)
+    return MoeConfig.flat(E, H, **{**SWIGLU, **CASES[case]}, moe_token_dispatcher_type=dispatcher)
 
 
 def dispatchers(case):
@@ -73,9 +73,9 @@ def feed_forward(xp, x, params, config, e=...):
 def oracle_routing(logits, config):
     """Of one group, with drops."""
     score, k = config.moe_router_score_function, config.moe_router_topk
-    options = {"pre_softmax": config.moe_router_pre_softmax, "normalize": config.normalizes()}
+    options = {"pre_softmax": config.moe_router_pre_softmax, "normalize": config.router.normalizes}
     routing = oracle.route(logits, k, score, **options, scale=config.moe_router_topk_scaling_factor)
-    room = config.capacity(len(logits))
+    room = config.rows(len(logits))
     if room is None:
         return routing
     if config.moe_token_drop_policy == "probs":
@@ -140,7 +140,7 @@ def jax_loss(x, params, config, routings):
     weights = jnp.take_along_axis(scores, experts, -1)
     if late:
         weights = jax.nn.softmax(weights)
-    elif config.normalizes():
+    elif config.router.normalizes:
         weights = weights / weights.sum(-1, keepdims=True)
     weights = weights * (config.moe_router_topk_scaling_factor or 1)
     if routings[0].kept is not None:
@@ -191,12 +191,12 @@ def test_gradients_are_jax(tmp_path):
 
 
 def test_experts_choose(tmp_path):
-    config = MoeConfig(E, H, **SWIGLU, **DROPS, router_type="expert_choice", moe_router_load_balancing_type=())
+    config = MoeConfig.flat(E, H, **SWIGLU, **DROPS, router_type="expert_choice", moe_router_load_balancing_type=())
     params = parameters(config)
     y = evaluate(tmp_path, lambda x, p: moe(x, p, config).y, X, params)
     expected = []
     for group in X.reshape(-1, S, M):
-        tokens, weights = oracle.expert_choice(group @ params["router"], config.capacity(S))
+        tokens, weights = oracle.expert_choice(group @ params["router"], config.rows(S))
         made = np.zeros_like(group)
         for e, c in np.ndindex(tokens.shape):
             made[tokens[e, c]] += weights[e, c] * feed_forward(np, group[tokens[e, c]], params, config, e)
@@ -212,7 +212,7 @@ def test_an_expert_of_ones_own(tmp_path):
 
     def run(x, params):
         made = [
-            moe(x, params, MoeConfig(E, H, moe_token_dispatcher_type=name), expert=expert).y
+            moe(x, params, MoeConfig.flat(E, H, moe_token_dispatcher_type=name), expert=expert).y
             for name in ("einsum", "sort", "allgather")
         ]
         return made
@@ -235,7 +235,7 @@ def test_all_tokens_of_one_expert_and_none_of_others(tmp_path, direction):
     router[0] = direction * np.arange(E)
     x = np.abs(X)
     for fields in ({}, {"moe_expert_capacity_factor": 0.5}):
-        config = MoeConfig(E, H, 1, **SWIGLU, moe_router_pre_softmax=True, **fields)
+        config = MoeConfig.flat(E, H, 1, **SWIGLU, moe_router_pre_softmax=True, **fields)
         params = {**parameters(config), "router": router}
         made = evaluate(tmp_path, lambda x, p: moe(x, p, config, layout), x, params, mesh=layout.mesh, devices=4)
         assert_same("y", made.y, oracle_layer(x, params, config), np.float32, 1e-5)
@@ -284,7 +284,7 @@ LOADS = {
 def test_loads_on_four_ranks(factor):
     """One program for all loads: y, gradients and counts are one device's, and no step takes five seconds."""
     layout = Layout.folded({"dp": 4}, {"ep": 4})
-    config = MoeConfig(E, H, 1, **{**SWIGLU, **PRE, **FACTORS[factor]})
+    config = MoeConfig.flat(E, H, 1, **{**SWIGLU, **PRE, **FACTORS[factor]})
     params = {**parameters(config), "router": np.eye(M, E, dtype=np.float32) * 4}
 
     def step(layout):
@@ -317,7 +317,7 @@ def test_an_upcycled_layer_is_the_dense_one(tmp_path):
     shapes = {"wi": (M, hidden), "wg": (M, hidden), "wo": (hidden, M), "bi": (hidden,), "bg": (hidden,), "bo": (M,)}
     dense = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
     configs = {
-        (g, d): MoeConfig(8, hidden // g, 4, **{**SWIGLU, "add_bias_linear": True}, moe_token_dispatcher_type=d)
+        (g, d): MoeConfig.flat(8, hidden // g, 4, **{**SWIGLU, "add_bias_linear": True}, moe_token_dispatcher_type=d)
         for g in (1, 2, 4) for d in ("einsum", "sort", "allgather")
     }  # fmt: skip
     params = {g: upcycle(dense, configs[g, "sort"], seed=g, deviation=1.0) for g in (1, 2, 4)}
@@ -328,14 +328,14 @@ def test_an_upcycled_layer_is_the_dense_one(tmp_path):
 
     for name, y in evaluate(tmp_path, run, X, params).items():
         assert_same(name, y, expected, np.float32, 1e-5)
-    uniform = MoeConfig(8, hidden // 2, 4, **{**SWIGLU, "add_bias_linear": True}, moe_router_pre_softmax=True)
+    uniform = MoeConfig.flat(8, hidden // 2, 4, **{**SWIGLU, "add_bias_linear": True}, moe_router_pre_softmax=True)
     made = upcycle(dense, uniform, deviation=0.0)
     y = evaluate(tmp_path, lambda x, p: moe(x, p, uniform).y, X, made)
     assert_same("uniform", y, expected, np.float32, 1e-5)
     with pytest.raises(shoal.TraceError, match="16 hidden units over experts of 5"):
         upcycle(dense, uniform.replace(moe_ffn_hidden_size=5))
     with pytest.raises(shoal.TraceError, match=r"upcycle: parameters \['bg', .*\]: the experts .* have \['wi', 'wo'\]"):
-        upcycle(dense, MoeConfig(8, 8, 4))
+        upcycle(dense, MoeConfig.flat(8, 8, 4))
     with pytest.raises(shoal.TraceError, match=r'upcycle: "wo" \[15, 6\]: expected \[16, 6\], as "wi" is \[6, 16\]'):
         upcycle({**dense, "wo": dense["wo"][1:]}, uniform)
     biased = upcycle(dense, uniform.replace(add_router_bias=True))
@@ -347,7 +347,7 @@ def test_types(tmp_path, dispatcher):
     """bfloat16 tokens and experts with a router of float32 sums, of float64, and as models have it."""
     x, made = X.astype(shoal.bfloat16), {}
     configs = {
-        (kind, drops): MoeConfig(E, H, **SWIGLU, moe_router_dtype=kind, moe_z_loss_coeff=0.1,
+        (kind, drops): MoeConfig.flat(E, H, **SWIGLU, moe_router_dtype=kind, moe_z_loss_coeff=0.1,
                                  moe_token_dispatcher_type=dispatcher, **(DROPS if drops else {}))
         for kind in ("fp32", "fp64", "model") for drops in (False, True)
     }  # fmt: skip

@@ -179,7 +179,7 @@ def test_results_do_not_depend_on_the_layout(tmp_path, name):
     base = {"num_experts": 4, "moe_ffn_hidden_size": 8, "moe_group_size": 8, "gated_linear_unit": True,
             "hidden_act": "silu", "add_bias_linear": True, "moe_aux_loss_coeff": 0.1, "moe_z_loss_coeff": 0.1,
             "moe_router_load_balancing_type": ("aux_loss", "seq_aux_loss")}  # fmt: skip
-    config = MoeConfig(**{**base, **fields})
+    config = MoeConfig.flat(**{**base, **fields})
     rng = np.random.default_rng(1)
     x, mask = rng.standard_normal((4, 16, 6)).astype(np.float32), rng.random((4, 16)) < 0.8
     params = init_params(config, 6)
@@ -215,7 +215,7 @@ SPLIT = {
 def test_losses_and_the_router_in_float64(tmp_path, name):
     """In 1, 2 and 4 micro-batches on each layout: the strength of a loss depends on neither."""
     layout = SPLIT[name]
-    config = MoeConfig(
+    config = MoeConfig.flat(
         8, 8, moe_router_dtype="fp64", moe_group_size=8, moe_z_loss_coeff=0.1, moe_aux_loss_coeff=0.1,
         moe_router_load_balancing_type=("aux_loss", "gshard"), moe_expert_capacity_factor=1.0,
     )  # fmt: skip
@@ -271,7 +271,7 @@ def test_which_dispatcher_is_taken():
     few = Layout.folded({"dp": 8}, {"ep": 2, "edp": 4})
 
     def plan(layout, k, **fields):
-        config = MoeConfig(8, 16, k, moe_expert_capacity_factor=1.0, **fields)
+        config = MoeConfig.flat(8, 16, k, moe_expert_capacity_factor=1.0, **fields)
         return plan_dispatch((8, 64, 32), 4, config, layout)
 
     assert plan(many, 2).name == "sort"
@@ -280,13 +280,13 @@ def test_which_dispatcher_is_taken():
     assert plan(few, 4, moe_pad_expert_input_to_capacity=True).name == "sort"
     whole = "experts lie whole on every device; a device sends 0 by sort or 0 by allgather bytes"
     assert plan(Layout(), 4).reason == plan(Layout(), 2, moe_token_dispatcher_type="alltoall").reason == whole
-    dropless = plan_dispatch((8, 64, 32), 4, MoeConfig(8, 16), many)
+    dropless = plan_dispatch((8, 64, 32), 4, MoeConfig.flat(8, 16), many)
     assert dropless.name == "alltoall" and dropless.bytes_sent["alltoall"] == 28672
-    assert plan_dispatch((8, 64, 32), 4, MoeConfig(8, 16, 8), few).name == "allgather"
-    bounded = MoeConfig(8, 16, 8, moe_expert_rank_capacity_factor=1.5)
+    assert plan_dispatch((8, 64, 32), 4, MoeConfig.flat(8, 16, 8), few).name == "allgather"
+    bounded = MoeConfig.flat(8, 16, 8, moe_expert_rank_capacity_factor=1.5)
     assert plan_dispatch((8, 64, 32), 4, bounded, few).name == "alltoall"
     parts = Layout.folded({"dp": 8}, {"ep": 4, "etp": 2})
-    assert "in parts" in plan_dispatch((8, 64, 32), 4, MoeConfig(8, 16), parts).reason
+    assert "in parts" in plan_dispatch((8, 64, 32), 4, MoeConfig.flat(8, 16), parts).reason
     assert plan(many, 2, moe_token_dispatcher_type="einsum").reason.startswith("named; a device sends 28672 by")
 
 
@@ -313,7 +313,7 @@ def test_tutels_degree():
 
 def test_tutels_degrees_have_the_same_parameters_and_results(tmp_path):
     """Of every r a device holds an eighth of the experts' bytes and the router, and y is that of one device."""
-    config = MoeConfig(2, 16, moe_group_size=8, moe_expert_capacity_factor=1.0, gated_linear_unit=True, hidden_act="silu")
+    config = MoeConfig.flat(2, 16, moe_group_size=8, moe_expert_capacity_factor=1.0, gated_linear_unit=True, hidden_act="silu")
     rng = np.random.default_rng(4)
     x, params = rng.standard_normal((8, 8, 6)).astype(np.float32), init_params(config, 6)
     one = evaluate(tmp_path, lambda x, p: moe(x, p, config).y, x, params)
@@ -362,7 +362,7 @@ def test_upcycled_experts_are_the_dense_network_anywhere(tmp_path, name):
     dense = {key: rng.standard_normal(shape).astype(np.float32) for key, shape in shapes.items()}
     x = rng.standard_normal((4, 16, model)).astype(np.float32)
     fields = {"gated_linear_unit": True, "hidden_act": "silu", "moe_group_size": 8}
-    configs = {(g, d): MoeConfig(8, hidden // g, 4, **fields, moe_token_dispatcher_type=d)
+    configs = {(g, d): MoeConfig.flat(8, hidden // g, 4, **fields, moe_token_dispatcher_type=d)
                for g in (1, 2, 4) for d in ("sort", "alltoall", "allgather")}  # fmt: skip
     params = {str(g): upcycle(dense, configs[g, "sort"], seed=g, deviation=1.0) for g in (1, 2, 4)}
     places = {str(g): param_shardings(configs[g, "sort"], layout) for g in (1, 2, 4)}
@@ -390,7 +390,7 @@ def test_experts_that_one_layout_saves_any_other_loads(tmp_path):
         }  # fmt: skip
 
     for number in range(50):
-        config = MoeConfig(int(rng.integers(5, 9)), int(rng.integers(6, 12)), gated_linear_unit=True)
+        config = MoeConfig.flat(int(rng.integers(5, 9)), int(rng.integers(6, 12)), gated_linear_unit=True)
         source, target = (list(PLACES.values())[i] for i in rng.permutation(len(PLACES))[:2])
         uneven += any(config.num_experts % layout.size("ep") for layout in (source, target))
         saved, other = (init_params(config, 6, seed=seed) for seed in (2 * number, 2 * number + 1))
@@ -404,7 +404,7 @@ def test_experts_that_one_layout_saves_any_other_loads(tmp_path):
 def test_ragged_rows_that_all_go_to_one_device(tmp_path):
     """Others get no row at all; padding tokens go nowhere."""
     layout = Layout.folded({"dp": 4}, {"ep": 4})
-    config = MoeConfig(8, 8, 2, router_type="hash", moe_router_load_balancing_type=(), **RAGGED)
+    config = MoeConfig.flat(8, 8, 2, router_type="hash", moe_router_load_balancing_type=(), **RAGGED)
     rng = np.random.default_rng(1)
     x, mask = rng.standard_normal((4, 4, 6)).astype(np.float32), np.arange(16).reshape(4, 4) % 5 > 0
     ids, params = np.zeros((4, 4), np.int32), init_params(config, 6)
@@ -457,7 +457,7 @@ def layer_of(x, params, config, kept):
 def test_a_devices_room(tmp_path, name):
     """What does not fit into a device's buffer is dropped: y, gradients and metrics are those of the other choices."""
     layout, tokens, model = RANKS[name], 12, 6
-    config = MoeConfig(8, 8, **RAGGED, moe_expert_rank_capacity_factor=0.75)
+    config = MoeConfig.flat(8, 8, **RAGGED, moe_expert_rank_capacity_factor=0.75)
     rng, count = np.random.default_rng(2), layout.mesh.size
     x, params = rng.standard_normal((count, tokens, model)).astype(np.float32), init_params(config, model)
     experts = np.argsort(-(x @ params["router"]), -1, kind="stable")[..., :2]
@@ -475,7 +475,7 @@ def test_a_devices_room(tmp_path, name):
         out = moe(x, params, config, layout)
         return out.y, out.metrics.counts, out.metrics.kept
 
-    plain = MoeConfig(8, 8, moe_token_dispatcher_type="sort")
+    plain = MoeConfig.flat(8, 8, moe_token_dispatcher_type="sort")
     wanted = evaluate(tmp_path, lambda x, p, kept: step(lambda *a: layer_of(*a, plain, kept), x, p), x, params, kept)
     made = evaluate(tmp_path, lambda x, p: step(exchanged, x, p), x, params, mesh=layout.mesh, devices=count)
     for expected, actual in zip(flatten(wanted)[0], flatten(made)[0]):
@@ -487,7 +487,7 @@ def test_room_is_what_a_buffer_takes():
     layout, held = PLACES["EP 4"], {}
     x = shoal.TensorSpec((64, 64, 32), "float32", layout.P("outside"))
     for factor in (None, 1.0):
-        config = MoeConfig(8, 128, **RAGGED, moe_expert_rank_capacity_factor=factor)
+        config = MoeConfig.flat(8, 128, **RAGGED, moe_expert_rank_capacity_factor=factor)
         params = {name: shoal.TensorSpec(shape, "float32") for name, shape in param_shapes(config, 32).items()}
         text = shoal.trace(lambda x, p, config=config: moe(x, p, config, layout).y, (x, params), layout.mesh)
         held[factor] = all_statistics(text)["peak_bytes_per_device"]
@@ -499,7 +499,7 @@ def test_room_is_what_a_buffer_takes():
 def test_an_expert_that_passes_rows_on(tmp_path, dispatcher):
     """Beside its products it reads rows themselves: each once, in whatever parts experts lie."""
     layout = Layout.folded({"dp": 4}, {"ep": 4})
-    config = MoeConfig(6, 8, moe_token_dispatcher_type=dispatcher)
+    config = MoeConfig.flat(6, 8, moe_token_dispatcher_type=dispatcher)
 
     def expert(linear, rows, params, config):
         return rows + linear(shoal.gelu(linear(rows, params["wi"])), params["wo"])
@@ -530,7 +530,7 @@ def test_an_expert_that_passes_rows_on(tmp_path, dispatcher):
 
 def test_ragged_rows_and_experts_in_parts():
     layout = Layout.folded({"dp": 4}, {"ep": 2, "etp": 2})
-    config = MoeConfig(4, 8, **RAGGED)
+    config = MoeConfig.flat(4, 8, **RAGGED)
 
     def layer(x, params):
         expert = lambda linear, rows, params, config: linear(rows, params["wi"])  # noqa: E731
@@ -543,7 +543,7 @@ def test_ragged_rows_and_experts_in_parts():
 def test_rows_with_room_cross_the_slow_links_once():
     """The devices that share an expert gather them from each other; as many bytes as where each gets its own copy."""
     layout = Layout.folded({"tp": 2, "dp": 4}, {"etp": 2, "ep": 4})
-    config = MoeConfig(8, 32, **RAGGED, moe_expert_rank_capacity_factor=1.0)
+    config = MoeConfig.flat(8, 32, **RAGGED, moe_expert_rank_capacity_factor=1.0)
     x = shoal.TensorSpec((8, 32, 16), "float32", layout.P("outside"))
     params = {name: shoal.TensorSpec(shape, "float32") for name, shape in param_shapes(config, 16).items()}
     text = shoal.trace(lambda x, p: moe(x, p, config, layout).y, (x, params), layout.mesh)
@@ -560,7 +560,7 @@ def test_rows_with_room_cross_the_slow_links_once():
 
 def test_an_expert_of_ones_own_has_rows_with_room(tmp_path):
     layout = Layout.folded({"dp": 4}, {"ep": 2, "etp": 2})
-    config = MoeConfig(4, 8, **RAGGED, moe_expert_rank_capacity_factor=2.0)
+    config = MoeConfig.flat(4, 8, **RAGGED, moe_expert_rank_capacity_factor=2.0)
 
     def expert(linear, rows, params, config):
         return rows + linear(shoal.gelu(linear(rows, params["wi"])), params["wo"])

@@ -21,14 +21,14 @@ KEY = np.array([1, 2], np.int32)
 DROPS = {"moe_expert_capacity_factor": 1.0}
 # Fields that ask for noise, and what an error says of them.
 NOISY = {
-    "moe_input_jitter_eps=0.1": {"moe_input_jitter_eps": 0.1},
+    "jitter=0.1": {"moe_input_jitter_eps": 0.1},
     "gate_noise=1.0": {"gate_noise": 1.0},
-    "second_policy='random'": {"second_policy": "random"},
-    "second_policy='gumbel'": {"second_policy": "gumbel"},
-    "noisy_gate_policy='RSample'": {"noisy_gate_policy": "RSample", "moe_router_topk": 1},
-    "moe_token_drop_policy='random'": {"moe_token_drop_policy": "random", **DROPS},
-    "moe_router_force_load_balancing=True": {"moe_router_force_load_balancing": True},
-    "router_type='sinkhorn'": {"router_type": "sinkhorn", "moe_router_load_balancing_type": (),
+    "sampling='later'": {"second_policy": "random"},
+    "sampling='second'": {"second_policy": "gumbel"},
+    "sampling='first'": {"noisy_gate_policy": "RSample", "moe_router_topk": 1},
+    "drops='random'": {"moe_token_drop_policy": "random", **DROPS},
+    "forced=True": {"moe_router_force_load_balancing": True},
+    "Sinkhorn": {"router_type": "sinkhorn", "moe_router_load_balancing_type": (),
                                "moe_aux_loss_coeff": 0.0, "moe_router_pre_softmax": False, "norm_topk_prob": None},
 }  # fmt: skip
 
@@ -59,10 +59,10 @@ def test_a_model_with_noise_asks_for_a_key(what):
         shoal.trace(model.loss, (params, TOKENS))
     assert str(error.value) == f"{message} routers without noise"
     noisy = text_of(partial(model.loss, key=KEY), params, TOKENS)
-    marks = ["shoal.while", "scf.while"] if "sinkhorn" in what else ["shoal.random"]
+    marks = ["shoal.while", "scf.while"] if what == "Sinkhorn" else ["shoal.random"]
     assert any(mark in noisy for mark in marks)
     assert any(mark in step_text(model) for mark in marks)
-    if "drop_policy" not in what:
+    if "drops" not in what:
         quiet = text_of(partial(model.loss, training=False), params, TOKENS)
         assert not any(mark in quiet for mark in marks)
         assert quiet == text_of(partial(model.loss, key=KEY, training=False), params, TOKENS)
@@ -90,7 +90,7 @@ def test_a_dense_model_needs_none():
 def test_models_of_two_sequences():
     model = EncoderDecoder(32, 16, 2, 8, (True,), (False,), MoeConfig.gshard(4, 8, moe_group_size=8))
     rows = {"source": np.ones((4, 8), np.int32), "target": np.ones((4, 8), np.int32)}
-    with pytest.raises(shoal.TraceError, match="loss: second_policy='random' in training, and no key"):
+    with pytest.raises(shoal.TraceError, match="loss: sampling='later' in training, and no key"):
         shoal.trace(model.loss, (model.init(), rows))
     assert "shoal.random" in text_of(partial(model.loss, key=KEY), model.init(), rows)
     assert "shoal.random" not in text_of(partial(model.loss, training=False), model.init(), rows)
@@ -99,9 +99,9 @@ def test_models_of_two_sequences():
 
 
 def test_a_layer_that_is_trained_without_a_key():
-    config = MoeConfig(4, 8, moe_input_jitter_eps=0.1)
+    config = MoeConfig.flat(4, 8, moe_input_jitter_eps=0.1)
     x, params = np.zeros((2, 8, 8), np.float32), init_params(config, 8)
-    with pytest.raises(shoal.TraceError, match="route: training=True with moe_input_jitter_eps=0.1 and no key"):
+    with pytest.raises(shoal.TraceError, match="route: training=True with jitter=0.1 and no key"):
         shoal.trace(lambda x, p: moe(x, p, config, training=True).y, (x, params))
     quiet = text_of(lambda x, p: moe(x, p, config, key=KEY, training=False).y, x, params)
     assert "shoal.random" not in quiet
@@ -130,7 +130,7 @@ def test_steps_and_micro_batches_have_noise_of_their_own(tmp_path):
 
 def test_forced_balance(tmp_path):
     """Choices are random, whatever the router says, and it has a gradient."""
-    config = MoeConfig(4, 8, moe_router_force_load_balancing=True)
+    config = MoeConfig.flat(4, 8, moe_router_force_load_balancing=True)
     params = init_params(config, 8)
     params["router"] = params["router"] * 0 + np.array([50.0, 0, 0, 0], np.float32)
     x = np.abs(np.random.default_rng(0).standard_normal((8, 64, 8))).astype(np.float32)

@@ -24,7 +24,7 @@ PRODUCTS = {"shared": 3, "gated": 4, "residual": 4}
 
 def text_of(beside, dispatcher, gradient=False, model=256):
     """Of 16 groups of 2 M tokens, and 2 M hidden units."""
-    config = MoeConfig(
+    config = MoeConfig.flat(
         8, 2 * model, gated_linear_unit=True, hidden_act="silu", moe_group_size=2 * model,
         moe_token_dispatcher_type=dispatcher, moe_expert_capacity_factor=1.0 if dispatcher == "sort" else None,
         **{name: size * 2 * model if size is not True else size for name, size in BESIDE[beside].items()},

@@ -16,7 +16,7 @@ from shoal_testing import ROOT
 
 X = np.random.default_rng(0).standard_normal((4, 16, 8)).astype(np.float32)
 FIELDS = {"moe_router_topk": 2, "moe_router_pre_softmax": True, "moe_aux_loss_coeff": 0.01, "moe_z_loss_coeff": 0.01}
-CONFIG = MoeConfig(8, 16, **FIELDS)
+CONFIG = MoeConfig.flat(8, 16, **FIELDS)
 MIXTRAL = json.loads((ROOT / "test/python/models/expected/mixtral.json").read_text())["config"]
 PAGE = (ROOT / "docs/guide/MoE.md").read_text()
 
@@ -72,7 +72,7 @@ def test_layouts_have_its_result():
 
 
 def test_parameters_are_those_that_it_has():
-    config = MoeConfig(8, 16, moe_router_topk=2, router=by_number, router_shapes=none)
+    config = MoeConfig.flat(8, 16, moe_router_topk=2, router=by_number, router_shapes=none)
     params = init_params(config, 8)
     assert set(params) == {"wi", "wo"}
     made = shoal.jit(lambda x, p: moe(x, p, config))(X, params)
@@ -105,7 +105,7 @@ def test_a_model_has_it_in_each_layer_and_is_trained(kind):
 
 def test_a_key_of_its_own_is_asked_for():
     model = from_config(MIXTRAL, router=drawn, router_shapes=none)
-    with pytest.raises(shoal.TraceError, match="router=<function drawn.*> in training, and no key"):
+    with pytest.raises(shoal.TraceError, match="own=<function drawn.*> in training, and no key"):
         shoal.jit(model.loss)(model.init(0), np.zeros((2, 5), np.int32))
 
 
@@ -113,14 +113,14 @@ BIASED = {"moe_router_enable_expert_bias": True, "moe_router_score_function": "s
 
 
 @pytest.mark.parametrize("fields, message", [
-    ({"router_type": "hash"}, "router_type='hash' with router=.*: the function is in its place"),
-    ({"moe_input_jitter_eps": 0.1}, "moe_input_jitter_eps=0.1 with router=.*: the function draws for itself"),
-    (BIASED, "the function has no parameter bias"),
-    ({"router": None, "router_shapes": none}, "router_shapes=.* with router=None: there is no such function"),
+    ({"router_type": "hash"}, "it is in the place of TopK, not of Hash"),
+    ({"moe_input_jitter_eps": 0.1}, "it draws for itself, by its key, and reads no jitter"),
+    (BIASED, "it has no parameter bias"),
+    ({"router": None, "router_shapes": none}, "router_shapes=.* with router=None: there is none"),
 ])  # fmt: skip
 def test_fields_that_it_does_not_read(fields, message):
     with pytest.raises(shoal.TraceError, match=message):
-        MoeConfig(8, 16, **{"router": by_hand, **fields})
+        MoeConfig.flat(8, 16, **{"router": by_hand, **fields})
 
 
 @pytest.mark.parametrize("made, message", [

@@ -7,9 +7,9 @@ import pytest
 
 from frontend_testing import assert_same, evaluate, shoal
 from shoal.frontend.pytrees import flatten, map_leaves
+from shoal.layers import attention, cross_entropy, cross_entropy_sum
 from shoal.moe import (
-    Layout, MoeConfig, apply_experts, attention, balance_losses, combine, cross_entropy, cross_entropy_sum, dispatch,
-    init_params, limit, moe, route, total_loss,
+    Layout, MoeConfig, apply_experts, balance_losses, combine, dispatch, init_params, limit, moe, route, total_loss,
 )
 
 B, S, M, E, H = 2, 8, 6, 4, 10
@@ -44,7 +44,7 @@ OVER = {"all to all", "gathered"}
 
 
 def config_of(name):
-    return MoeConfig(E, H, gated_linear_unit=True, hidden_act="silu", **ROUTERS[name])
+    return MoeConfig.flat(E, H, gated_linear_unit=True, hidden_act="silu", **ROUTERS[name])
 
 
 def arrays():
@@ -112,7 +112,7 @@ def test_parts_of_a_layer_by_themselves(tmp_path, name):
 
 
 def test_a_router_of_your_own_may_leave_padding_as_it_is(tmp_path):
-    config = MoeConfig(E, H, gate_noise=1.0, **{**BALANCED, **PRE,
+    config = MoeConfig.flat(E, H, gate_noise=1.0, **{**BALANCED, **PRE,
                        "moe_router_load_balancing_type": ("aux_loss", "gshard", "importance")})  # fmt: skip
     logits, mask = np.random.default_rng(3).standard_normal((2, 5, E)).astype(np.float32), np.ones((2, 5), bool)
     mask[:, 3:] = False
@@ -137,7 +137,7 @@ def test_a_router_of_your_own_may_leave_padding_as_it_is(tmp_path):
 @pytest.mark.parametrize("function", ["sigmoid", "sqrtsoftplus"])
 def test_scores_that_underflow(tmp_path, function):
     """A token all of whose scores are 0 has weights and gradients of 0, and those of others are as without it."""
-    config = MoeConfig(E, H, moe_router_score_function=function, norm_topk_prob=True, **BALANCED)
+    config = MoeConfig.flat(E, H, moe_router_score_function=function, norm_topk_prob=True, **BALANCED)
     rng = np.random.default_rng(4)
     logits = rng.standard_normal((1, 5, E)).astype(np.float32)
     low = logits.copy()
@@ -159,7 +159,7 @@ def test_scores_that_underflow(tmp_path, function):
 
 def test_sinkhorn_of_large_and_of_no_tokens(tmp_path):
     """exp(200) is no number of float32; a factor of a row changes no choice."""
-    config = MoeConfig(E, H, router_type="sinkhorn", **QUIET)
+    config = MoeConfig.flat(E, H, router_type="sinkhorn", **QUIET)
     logits = np.random.default_rng(5).standard_normal((2, 6, E)).astype(np.float32)
     eye, mask = {"router": np.eye(E, dtype=np.float32)}, np.array([[True] * 6, [False] * 6])
 
@@ -175,7 +175,7 @@ def test_sinkhorn_of_large_and_of_no_tokens(tmp_path):
 def test_a_loss_of_coefficient_zero_is_not_made(tmp_path):
     """So one that is NaN, as of tokens that are too large, is in no gradient."""
     rates = {"aux_loss": 0.0, "gshard": (0.0, 0.5)}
-    config = MoeConfig(E, H, **PRE, moe_router_load_balancing_type=("aux_loss", "gshard"), moe_aux_loss_coeff=rates,
+    config = MoeConfig.flat(E, H, **PRE, moe_router_load_balancing_type=("aux_loss", "gshard"), moe_aux_loss_coeff=rates,
                        moe_z_loss_coeff=0.0)  # fmt: skip
     x, params = np.random.default_rng(6).standard_normal((1, 4, M)).astype(np.float32), init_params(config, M, 0)
 

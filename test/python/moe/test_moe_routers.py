@@ -13,7 +13,7 @@ import pytest
 import moe_oracle as oracle
 from frontend_testing import assert_same, evaluate, shoal
 from shoal.moe import Layout, MoeConfig, balance_losses, limit, metrics_of, route, update_expert_bias
-from shoal.moe.noise import later_choices, priorities
+from shoal.moe.noise import LATER, PRIORITIES, even
 
 HIDDEN = 4
 # Programs of random cases; a longer run has more of them.
@@ -83,7 +83,7 @@ def draw_tokens(rng, groups, tokens, experts):
 def traits(logits, mask, config):
     """Which special cases this is."""
     chosen = np.argsort(-logits, -1, kind="stable")[..., : config.moe_router_topk]
-    room = config.capacity(logits.shape[1])
+    room = config.rows(logits.shape[1])
     found = {
         "k = E": config.moe_router_topk == config.num_experts,
         "an expert without tokens": len(set(chosen[mask].ravel().tolist())) < config.num_experts,
@@ -120,7 +120,7 @@ def test_top_k_routers_of_random_shapes(tmp_path, seed, devices):
         if k == 1 and name == "post-softmax":
             fields = {**fields, "norm_topk_prob": True}  # asked for by name
         key = f"case{i}"
-        configs[key] = MoeConfig(experts, HIDDEN, moe_router_topk=k, **fields)
+        configs[key] = MoeConfig.flat(experts, HIDDEN, moe_router_topk=k, **fields)
         given[key] = draw_tokens(rng, groups, tokens, experts)
         real = np.where(given[key][1][..., None], given[key][0], np.float32(0))  # padding is zeros
         expected[key] = in_groups(lambda x, k=k, o=options: oracle.route(x, k, **o), real)
@@ -155,7 +155,7 @@ def test_biased_and_limited_routers(tmp_path):
                {"score": "sigmoid", "bias": bias, "num_groups": 4, "group_topk": 2,
                 "group_best_of": 2, "scale": 2.5}),
     }  # fmt: skip
-    configs = {name: MoeConfig(8, HIDDEN, **fields) for name, (fields, _) in cases.items()}
+    configs = {name: MoeConfig.flat(8, HIDDEN, **fields) for name, (fields, _) in cases.items()}
 
     def run(logits, bias):
         return {
@@ -175,9 +175,9 @@ def test_other_routers(tmp_path, devices):
     logits = rng.standard_normal((3, 10, 4)).astype(np.float32)
     ids = rng.integers(0, 1000, (3, 10)).astype(np.int32)
     quiet = {"moe_router_load_balancing_type": ()}
-    sinkhorn = {k: MoeConfig(4, HIDDEN, k, router_type="sinkhorn", **quiet) for k in (1, 2)}
-    hashed = MoeConfig(4, HIDDEN, router_type="hash", **quiet)
-    choosing = MoeConfig(4, HIDDEN, router_type="expert_choice", moe_expert_capacity_factor=1.0,
+    sinkhorn = {k: MoeConfig.flat(4, HIDDEN, k, router_type="sinkhorn", **quiet) for k in (1, 2)}
+    hashed = MoeConfig.flat(4, HIDDEN, router_type="hash", **quiet)
+    choosing = MoeConfig.flat(4, HIDDEN, router_type="expert_choice", moe_expert_capacity_factor=1.0,
                          **quiet)  # fmt: skip
 
     def run(logits, ids):
@@ -207,8 +207,8 @@ def test_the_cosine_router_and_a_router_with_a_bias(tmp_path):
     x, projection, experts, bias = (
         rng.standard_normal(shape).astype(np.float32) for shape in ((1, 5, 6), (6, 3), (3, 4), (4,))
     )
-    cosine = MoeConfig(4, HIDDEN, router_type="cosine")
-    biased = MoeConfig(4, HIDDEN, add_router_bias=True)
+    cosine = MoeConfig.flat(4, HIDDEN, router_type="cosine")
+    biased = MoeConfig.flat(4, HIDDEN, add_router_bias=True)
 
     def run(x, projection, experts, bias):
         params = {"projection": projection, "router": experts, "temperature": np.float32(9.0)}
@@ -228,13 +228,13 @@ def test_losses_and_the_bias_of_a_step(tmp_path):
     logits, mask = tied(rng, 4, 6, 4), rng.random((4, 6)) < 0.7
     mask[:, 0] = True
     names = ("aux_loss", "seq_aux_loss", "global_aux_loss", "gshard")
-    config = MoeConfig(4, HIDDEN, moe_router_load_balancing_type=names, **COUNTED, **PRE)
-    ones = np.ones_like(mask)
+    config = MoeConfig.flat(4, HIDDEN, moe_router_load_balancing_type=names, **COUNTED, **PRE)
+    ones, biased = np.ones_like(mask), config.replace(moe_router_enable_expert_bias=True)
 
     def run(logits, mask):
         routing = routed(logits, config, mask=mask)
         counts = limit(routing, config).counts()
-        bias = update_expert_bias(np.zeros(4, np.float32), shoal.sum(counts, 0), config)
+        bias = update_expert_bias(np.zeros(4, np.float32), shoal.sum(counts, 0), biased)
         return balance_losses(routing, config, 2), bias
 
     for valid in (mask, ones):
@@ -251,7 +251,7 @@ def test_groups_of_padding_alone(tmp_path):
     """They count nowhere, and nothing becomes NaN; nor where all tokens are padding."""
     logits = tied(np.random.default_rng(6), 3, 6, 4)
     names = ("aux_loss", "seq_aux_loss", "global_aux_loss", "gshard")
-    config = MoeConfig(4, HIDDEN, moe_router_load_balancing_type=names, **COUNTED, **PRE)
+    config = MoeConfig.flat(4, HIDDEN, moe_router_load_balancing_type=names, **COUNTED, **PRE)
 
     def run(logits, mask):
         def total(logits):
@@ -299,7 +299,7 @@ def expected_losses(logits, valid):
 def test_experts_do_not_count_padding(tmp_path):
     """Where they choose more tokens than there are real ones."""
     logits, mask = tied(np.random.default_rng(7), 1, 8, 4), np.arange(8)[None] < 3
-    config = MoeConfig(4, HIDDEN, router_type="expert_choice", moe_expert_capacity_factor=1.0,
+    config = MoeConfig.flat(4, HIDDEN, router_type="expert_choice", moe_expert_capacity_factor=1.0,
                        moe_router_load_balancing_type=())  # fmt: skip
     routing, metrics = evaluate(
         tmp_path, lambda x, m: (limit(routed(x, config, mask=m), config), metrics_of(routed(x, config, mask=m))),
@@ -311,7 +311,7 @@ def test_experts_do_not_count_padding(tmp_path):
 
 def test_other_numbers_of_choices(tmp_path):
     """A layer may be evaluated with more or fewer experts a token than it is trained with."""
-    logits, config = tied(np.random.default_rng(8), 2, 5, 4), MoeConfig(4, HIDDEN, **PRE)
+    logits, config = tied(np.random.default_rng(8), 2, 5, 4), MoeConfig.flat(4, HIDDEN, **PRE)
     made = evaluate(tmp_path, lambda x: [routed(x, config, k=k) for k in (1, 3, 9)], logits)
     for routing, k in zip(made, (1, 3, 4)):
         expected = in_groups(lambda x, k=k: oracle.route(x, k, normalize=False), logits)
@@ -320,7 +320,7 @@ def test_other_numbers_of_choices(tmp_path):
 
 def test_importance_and_load(tmp_path):
     logits = tied(np.random.default_rng(6), 1, 9, 4)
-    config = MoeConfig(4, HIDDEN, moe_router_load_balancing_type=("importance",), gate_noise=1.0, **COUNTED)
+    config = MoeConfig.flat(4, HIDDEN, moe_router_load_balancing_type=("importance",), gate_noise=1.0, **COUNTED)
     losses = evaluate(tmp_path, lambda x: balance_losses(routed(x, config), config), logits)
     scores = oracle.softmax(logits[0])
     thresholds = oracle.top_k(scores, 2)[0][:, -1]
@@ -369,7 +369,7 @@ def test_the_worked_example(tmp_path, devices):
     """Values to the digits that are written, and to 1e-6 those of the oracle in the other tests."""
     bias = np.float32([-0.3, 0, 0.1, 0.2])
     quiet = {"moe_router_load_balancing_type": ()}
-    configs = {name: MoeConfig(4, HIDDEN, **quiet, **fields) for name, (fields, *_) in EXAMPLE.items()}
+    configs = {name: MoeConfig.flat(4, HIDDEN, **quiet, **fields) for name, (fields, *_) in EXAMPLE.items()}
 
     def run(put, logits, ids):
         made = {}
@@ -426,7 +426,7 @@ def test_drops_of_random_shapes(tmp_path, seed, devices):
         groups, tokens, experts, k = draw_case(rng)
         fields = LIMITS[list(LIMITS)[i % len(LIMITS)]]
         factor = float(rng.choice([0.25, 0.5, 1.0, 1.25, 3.0]))
-        configs[f"case{i}"] = MoeConfig(experts, HIDDEN, k, **PRE, norm_topk_prob=True,
+        configs[f"case{i}"] = MoeConfig.flat(experts, HIDDEN, k, **PRE, norm_topk_prob=True,
                                         moe_expert_capacity_factor=factor, **fields)  # fmt: skip
         given[f"case{i}"] = draw_tokens(rng, groups, tokens, experts)
         seen |= traits(*given[f"case{i}"], configs[f"case{i}"])
@@ -436,7 +436,7 @@ def test_drops_of_random_shapes(tmp_path, seed, devices):
         made = {}
         for name, (x, mask) in given.items():
             routing = limit(routed(put(x), configs[name], mask=put(mask)), configs[name], key)
-            made[name] = routing, metrics_of(routing), priorities(routing.experts.shape, key)
+            made[name] = routing, metrics_of(routing), even(PRIORITIES, routing.experts.shape, key, routing.weights)
         return made
 
     actual = over(devices, run, tmp_path, given, np.array([3, 4], np.int32))
@@ -448,7 +448,7 @@ def test_drops_of_random_shapes(tmp_path, seed, devices):
 
 def assert_drops(what, rule, config, made, logits, mask):
     routing, metrics, drawn = made
-    room = config.capacity(logits.shape[1])
+    room = config.rows(logits.shape[1])
     for g, valid in enumerate(mask):
         kept, place, weights = (part[g][valid] for part in (routing.kept, routing.place, routing.weights))
         base = oracle.route(logits[g][valid], config.moe_router_topk)
@@ -470,7 +470,7 @@ def test_masked_tokens_take_no_room_and_count_nowhere(tmp_path):
     logits, mask = tied(rng, 1, 12, 4), rng.random((1, 12)) < 0.6
     rules = [rule for rule in LIMITS if rule != "random"]
     configs = {
-        rule: MoeConfig(4, HIDDEN, **PRE, norm_topk_prob=True, moe_expert_capacity_factor=0.5, **LIMITS[rule])
+        rule: MoeConfig.flat(4, HIDDEN, **PRE, norm_topk_prob=True, moe_expert_capacity_factor=0.5, **LIMITS[rule])
         for rule in rules
     }
     actual = evaluate(
@@ -489,15 +489,15 @@ def test_noise(tmp_path):
     """Sampled choices are those of the numbers drawn; without a key there is no noise."""
     logits = tied(np.random.default_rng(9), 2, 64, 4)
     second = MoeConfig.gshard(4, HIDDEN, moe_expert_capacity_factor=None)
-    sample = MoeConfig(4, HIDDEN, 1, noisy_gate_policy="RSample")
+    sample = MoeConfig.flat(4, HIDDEN, 1, noisy_gate_policy="RSample")
     gumbel = MoeConfig.deepspeed(4, HIDDEN, 2)
-    noisy = MoeConfig(4, HIDDEN, gate_noise=1.0)
-    jittered = MoeConfig(4, HIDDEN, moe_input_jitter_eps=0.25)
+    noisy = MoeConfig.flat(4, HIDDEN, gate_noise=1.0)
+    jittered = MoeConfig.flat(4, HIDDEN, moe_input_jitter_eps=0.25)
 
     def run(x, key):
         made = {
             "second": limit(routed(x, second), second, key),
-            "second u": later_choices((2, 64, 1), key),
+            "second u": even(LATER, (2, 64, 1), key, x),
             "first": routed(x, sample, key=key),
             "gumbel": routed(x, gumbel, key=key),
             "noisy": routed(x, noisy, key=key),

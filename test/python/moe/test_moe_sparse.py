@@ -22,14 +22,14 @@ CASES = {
     "deepspeed 2": MoeConfig.deepspeed(E, H, 2, **MASKS),
     "deepspeed 4": MoeConfig.deepspeed(E, H, 4, **MASKS),
     "tutel": MoeConfig.tutel(E, H, **MASKS),
-    "priority": MoeConfig(E, H, batch_prioritized_routing=True, **POSITION, **MASKS),
-    "token order": MoeConfig(E, H, position_order="token", **POSITION, **MASKS),
-    "8 of probs": MoeConfig(E, H, 8, **DROPS, **MASKS),
-    "weights before": MoeConfig(E, H, is_postscore=False, **DROPS, **MASKS),
-    "sinkhorn": MoeConfig(E, H, router_type="sinkhorn", moe_router_load_balancing_type=(), **DROPS, **MASKS),
-    "groups": MoeConfig(E, H, 4, moe_router_score_function="sigmoid", moe_router_num_groups=4,
+    "priority": MoeConfig.flat(E, H, batch_prioritized_routing=True, **POSITION, **MASKS),
+    "token order": MoeConfig.flat(E, H, position_order="token", **POSITION, **MASKS),
+    "8 of probs": MoeConfig.flat(E, H, 8, **DROPS, **MASKS),
+    "weights before": MoeConfig.flat(E, H, is_postscore=False, **DROPS, **MASKS),
+    "sinkhorn": MoeConfig.flat(E, H, router_type="sinkhorn", moe_router_load_balancing_type=(), **DROPS, **MASKS),
+    "groups": MoeConfig.flat(E, H, 4, moe_router_score_function="sigmoid", moe_router_num_groups=4,
                         moe_router_group_topk=2, **DROPS, **MASKS),
-    "slots": MoeConfig(E, H, **DROPS, **{**MASKS, "moe_token_dispatcher_type": "sort"}),
+    "slots": MoeConfig.flat(E, H, **DROPS, **{**MASKS, "moe_token_dispatcher_type": "sort"}),
 }  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def test_no_mask_stays_dense(tmp_path, name):
     assert all(what in ("sparse", "sampled") for what, _ in masks), masks
     assert len(masks) >= 4 or name == "slots"
     # Three times the products of router and experts, and nothing for masks.
-    rows = 2 * E * config.capacity(S)
+    rows = 2 * E * config.rows(S)
     needed = 3 * 2 * (rows * M * H * 2 + 2 * S * M * E)
     products = int(re.search(r"([\d,]+) of them in products", text)[1].replace(",", ""))
     assert np.isclose(products, needed, rtol=0.04), (products, needed)

@@ -63,7 +63,7 @@ CASES = {
 
 
 def config_of(fields, g=1):
-    return MoeConfig(**{"num_experts": E, "moe_ffn_hidden_size": H // g, "moe_router_topk": 4, **GLU, **fields})
+    return MoeConfig.flat(**{"num_experts": E, "moe_ffn_hidden_size": H // g, "moe_router_topk": 4, **GLU, **fields})
 
 
 def dense_of(config, g=1, dtype=np.float32):
@@ -191,19 +191,19 @@ def test_scales_are_rounded_once(dtype, error):
 
 REFUSED = {
     "experts choose": ({"router_type": "expert_choice", **NO_LOSS, "moe_expert_capacity_factor": 2.0}, 1,
-                       'router_type="expert_choice": a token has as many experts as choose it'),
-    "no room": ({"moe_expert_capacity_factor": 1.5}, 1, "moe_expert_capacity_factor=1.5: choices that find no room"),
-    "no room in a group": ({"moe_expert_capacity_factor": 1.0, "moe_group_size": 12}, 1, "capacity_factor=1.0"),
+                       'ExpertChoice: a token has as many experts as choose it'),
+    "no room": ({"moe_expert_capacity_factor": 1.5}, 1, r"Capacity\(factor=1.5, .*: choices that find no room"),
+    "no room in a group": ({"moe_expert_capacity_factor": 1.0, "moe_group_size": 12}, 1, "factor=1.0"),
     "no room, whole multiples": ({"moe_expert_capacity_factor": 1.9, "capacity_rule": "tutel"}, 1, "factor=1.9"),
     "no room on a device": ({"moe_expert_rank_capacity_factor": 2.0, "moe_token_dispatcher_type": "alltoall"}, 1,
-                            "moe_expert_rank_capacity_factor=2.0"),
+                            "rank_factor=2.0"),
     "chance": ({**PRE, "second_policy": "random", "moe_router_topk": 2}, 1, "a second choice of weight 0.125"),
     "noise": ({"gate_noise": 1.0}, 2, "gate_noise=1.0: the noise tells the parts of 2 experts each apart"),
-    "Gumbel": ({"second_policy": "gumbel", "moe_router_topk": 2}, 2, 'second_policy="gumbel": the noise'),
+    "Gumbel": ({"second_policy": "gumbel", "moe_router_topk": 2}, 2, 'sampling="second": the noise'),
     "groups": ({"moe_router_num_groups": 4, "moe_router_group_topk": 2}, 4, "groups of 2 experts cut parts of 4"),
     "hash": ({"router_type": "hash", **NO_LOSS, "num_experts": 9, "moe_router_topk": 6}, 3,
              "choices of 6 in 9 experts are not 6 different parts"),
-    "residual": ({"use_residual": True}, 2, "use_residual: its network has 8 hidden units, not the dense one's 16"),
+    "residual": ({"use_residual": True}, 2, "Residual: its network has 8 hidden units, not the dense one's 16"),
 }  # fmt: skip
 
 

@@ -87,7 +87,7 @@ MODELS = {
     "a text of bytes": (lambda: MODEL.write("x", PARAMS, "5GB"), "write: max_shard_bytes: expected an integer from 1 to"),
     "a model": (lambda: upcycle(PARAMS, "x", MODEL), "upcycle: dense: expected a model of from_config, got 'x'"),
     "a preset": (lambda: MoeConfig.from_hf("mixtral-8x77b"), 'from_hf: "mixtral-8x77b" is not one of'),
-    "a size": (lambda: MoeConfig("8", 16), "MoeConfig: num_experts='8' is not a positive integer"),
+    "a size": (lambda: MoeConfig.flat("8", 16), "MoeConfig: num_experts='8' is not a positive integer"),
     "a role": (lambda: Layout.folded({"dp": "8"}), "fold: role \"dp\": size '8' is not a positive integer"),
 }  # fmt: skip
 TRAIN = {

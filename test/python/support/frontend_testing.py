@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Running what the frontend traces, and comparing it with NumPy."""
 
+import os
+
 import numpy as np
 
 import shoal
@@ -64,3 +66,9 @@ def assert_cases(tmp_path, cases, *args, tolerance=2e-6):
     for name, case in cases.items():
         expected = np.asarray(case(np, *args))
         assert_same(name, traced[name], expected, traced[name].dtype, tolerance)
+
+
+if os.environ.get("SHOAL_WORLD") == "jax":
+    from jax_world import World, evaluate
+
+    shoal = World()

@@ -11,7 +11,6 @@ import numpy as np
 
 import shoal
 from shoal import P, TensorSpec
-from example_modules import load_example
 
 DEVICES = 2
 MESH = shoal.Mesh(x=DEVICES)
@@ -61,14 +60,19 @@ def halo(x):
 
 
 def moe_layer():
-    """G=8 S=1024 M=512 H=2048 E=8 as in `examples/jax_moe_training`."""
+    """GShard's, G=8 S=1024 M=512 H=2048 E=8, in JAX."""
     import jax
     from jax.sharding import AbstractMesh, NamedSharding
     from jax.sharding import PartitionSpec as JaxP
 
-    model = load_example("examples/jax_moe_training/model.py")
+    from shoal.moe import Layout, MoeConfig, moe, total_loss
+
     mesh = AbstractMesh((1, DEVICES), ("data", "expert"))
-    config = model.Config(groups=8, length=1024, model=512, hidden=2048, experts=8, capacity=256)
+    config = MoeConfig.gshard(
+        8, 2048, second_policy="all", moe_expert_capacity_factor=1.0, min_capacity=1, moe_group_size=1024, moe_aux_loss_coeff=0.64
+    )
+    roles = {"dp": ("data", "expert"), "ep": ("expert",), "edp": ("data",)}
+    layout = Layout(shoal.Mesh(data=1, expert=DEVICES), roles)
     shapes = {"router": (512, 8), "wi": (8, 512, 2048), "wo": (8, 2048, 512)}
     layer = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in shapes.items()}
     x = jax.ShapeDtypeStruct((8, 1024, 512), np.float32)
@@ -76,7 +80,8 @@ def moe_layer():
     placed = split, {"router": NamedSharding(mesh, JaxP()), "wi": split, "wo": split}
 
     def forward(x, layer):
-        return model.experts(x, layer, config, model.layout_of(1, DEVICES))
+        out = moe(x, layer, config, layout)
+        return out.y, total_loss(out.losses, config)
 
     def loss(x, layer):
         y, aux = forward(x, layer)

@@ -44,7 +44,7 @@ class Case:
             "moe_token_dispatcher_type": "sort",
             **self.fields,
         }
-        return MoeConfig(self.experts, self.hidden, **fields)
+        return MoeConfig.flat(self.experts, self.hidden, **fields)
 
     def router(self):
         """Bytes of the gradient of the router, whose tokens lie on all devices."""

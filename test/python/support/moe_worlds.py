@@ -73,7 +73,7 @@ def cases():
         more = FURTHER[number % len(FURTHER)]
         if router == "expert choice" and "is_postscore" in more:
             more = {}
-        made[router, dispatcher] = MoeConfig(
+        made[router, dispatcher] = MoeConfig.flat(
             E, H, **{"gated_linear_unit": True, "hidden_act": "silu", "moe_group_size": S, **fields, **more}
         )
     return made

@@ -122,7 +122,7 @@ def test_a_bias_stays_where_gradients_are_not_finite(tmp_path):
 
 
 def test_a_model_from_one_sequence_to_another_has_biases_too(tmp_path):
-    moe = MoeConfig(4, 8, moe_router_score_function="sigmoid", moe_router_enable_expert_bias=True)
+    moe = MoeConfig.flat(4, 8, moe_router_score_function="sigmoid", moe_router_enable_expert_bias=True)
     model = shoal.models.EncoderDecoder(32, 8, 2, 8, (True,), (False, True), moe)
     opt = optim.adamw(1e-2, weight_decay=10.0, mask=shoal.models.decay_mask)
     words = TOKENS % 29 + 3
@@ -252,12 +252,12 @@ def test_what_decays():
         "num_experts_per_tok": 2, "sliding_window": 8, "attention_bias": True, "max_position_embeddings": 64,
     }  # fmt: skip
     staged = Layout.folded({"pp": 2}, {"pp": 2}).scheduled(2)
-    cosine = MoeConfig(4, 8, router_type="cosine", add_bias_linear=True)
+    cosine = MoeConfig.flat(4, 8, router_type="cosine", add_bias_linear=True)
     trees = {
         "v3": model_of().init(),
         "v3 in stages": model_of(staged).init(),
         "gpt-oss": shoal.models.from_config(gpt).init(),
-        "translation": shoal.models.EncoderDecoder(32, 8, 2, 8, (True,), (True,), MoeConfig(4, 8)).init(),
+        "translation": shoal.models.EncoderDecoder(32, 8, 2, 8, (True,), (True,), MoeConfig.flat(4, 8)).init(),
         "layer": shoal.moe.init_params(cosine, 8),
     }
     for name, tree in trees.items():

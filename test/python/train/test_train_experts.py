@@ -15,7 +15,7 @@ from shoal.moe import Layout, MoeConfig, init_params, moe, param_shardings, tota
 E, M, H = 4, 6, 8
 STEPS = 2
 X = np.abs(np.random.default_rng(0).standard_normal((4, 8, M))).astype(np.float32)
-CONFIG = MoeConfig(
+CONFIG = MoeConfig.flat(
     E, H, moe_router_topk=1, moe_router_pre_softmax=True, gated_linear_unit=True, hidden_act="silu",
     moe_aux_loss_coeff=0.01,
 )  # fmt: skip

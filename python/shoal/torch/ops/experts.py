@@ -26,7 +26,7 @@ def experts(op: Op, x: Value, index: Value, weights: Value, up: Value, down: Val
     """Tokens [T, M] to the experts index [T, k], weighed by weights [T, k]; matrices of all experts."""
     params = _matrices(up, down, up_bias, down_bias, is_gated, is_interleaved, is_transposed)
     clamped = {} if limit is None else {"swiglu_limit": limit, "swiglu_alpha": alpha}
-    config = MoeConfig(
+    config = MoeConfig.flat(
         num_experts=up.shape[0], moe_ffn_hidden_size=params["wo"].shape[1], moe_router_topk=index.shape[-1], hidden_act=activation,
         gated_linear_unit=is_gated, add_bias_linear=up_bias is not None,
         moe_expert_capacity_factor=op.settings.capacity_factor, **clamped,
