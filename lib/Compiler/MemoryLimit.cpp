@@ -272,11 +272,19 @@ LogicalResult LimitSearch::run() {
   return search(std::move(first));
 }
 
-/// Computes again, as far as the policy lets. first: where nothing is.
+/// Computes again, as far as the policy lets. first: where nothing is. What
+/// does not fit with all computed again is not looked for in between: each look
+/// is a lowering of the program.
 LogicalResult LimitSearch::search(Attempt first) {
-  std::optional<Attempt> best =
-      findPolicy(first.outcome.estimatedBytes - first.bytes);
-  return tighten(std::move(first), std::move(best));
+  int64_t excess = first.outcome.estimatedBytes - first.bytes;
+  Attempt most = transform(settings.policy, 0);
+  if (most.outcome.estimatedBytes - excess > limit * (1 + kDoubt)) {
+    if (failed(compile(most)))
+      return failure();
+    if (most.bytes > limit)
+      return miss(std::move(most.bytes < first.bytes ? most : first));
+  }
+  return tighten(std::move(first), findPolicy(excess));
 }
 
 /// An estimate that is too large by some bytes is lowered by as many: the two

@@ -317,6 +317,7 @@ std::vector<MeshPlan> shoal::searchMeshes(const AssignmentProblem &problem,
   if (!candidates.empty())
     candidates[0].search.certify(candidates[0].plan);
   std::vector<MeshPlan> plans;
+  plans.reserve(candidates.size());
   for (Candidate &candidate : candidates)
     plans.push_back(std::move(candidate.plan));
   return plans;

@@ -29,6 +29,11 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
+/// Ops of a problem that is searched anew where copies of some are in it, which
+/// now and then finds more than its plan as it was leads to; of more that takes
+/// as long as the first search.
+static constexpr size_t kMostSearchedAnew = 2000;
+
 static PassCounter numReshards(DEBUG_TYPE, "Reshards inserted");
 static PassCounter numReshardedUses(DEBUG_TYPE,
                                     "Operands that read a resharded value");
@@ -216,8 +221,10 @@ struct Assign : shoal::impl::AssignBase<Assign> {
       return failure();
     if (copies.copySent(solution->extracted, solution->assignment)) {
       // Copies are of what no product is: costs stay those of the same ops.
+      bool isLarge = solution->extracted.problem.ops.size() > kMostSearchedAnew;
       FailureOr<Solution> other =
-          improve(*solution, copies, function, mesh, costs);
+          isLarge ? improve(*solution, copies, function, mesh, costs)
+                  : solve(function, mesh, costs);
       if (failed(other))
         return failure();
       if (other->cost() < solution->cost())

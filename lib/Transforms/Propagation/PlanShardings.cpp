@@ -279,7 +279,7 @@ FailureOr<unsigned> Planner::annotateValues(MeshPlan &best,
   if (compiled->plan.cost > enough) {
     auto found = layoutsOf(compiled->extracted, compiled->plan.assignment);
     for (auto &[value, sharding] : layoutsOf(extracted, best.assignment))
-      if (auto other = found.find(value);
+      if (auto *other = found.find(value);
           other == found.end() || other->second != sharding)
         kept.emplace_back(value, sharding);
   }

@@ -57,15 +57,20 @@ def factors(a):
     }
 
 
+def without_sign(values, vectors, a):
+    """Values, vectors but for the sign that LAPACK leaves open, and that they are vectors of `a`: ones."""
+    return values, abs(vectors), 1 + a @ vectors - vectors * values[..., None, :]
+
+
 def spectra(a):
+    values, vectors = linalg.eig(a)
+    left = lax.linalg.eig(a, compute_left_eigenvectors=True, compute_right_eigenvectors=False)[1]
     return {
         "eigh": linalg.eigh(a + adjoint(a)),
         "upper": linalg.eigvalsh(a, UPLO="U"),
-        "eig": linalg.eig(a),
+        "eig": without_sign(values, vectors, a),
         "eigvals": linalg.eigvals(a),
-        "left": lax.linalg.eig(
-            a, compute_left_eigenvectors=True, compute_right_eigenvectors=False
-        )[1],
+        "left": abs(left),
     }
 
 
