@@ -272,11 +272,13 @@ LogicalResult LimitSearch::run() {
   return search(std::move(first));
 }
 
-/// Computes again, as far as the policy lets. first: where nothing is. What
-/// does not fit with all computed again is not looked for in between: each look
-/// is a lowering of the program.
+/// Computes again, as far as the policy lets. first: where nothing is. Where no
+/// policy fits, nor what computes all again, nothing in between is looked for:
+/// each look is a lowering of the program.
 LogicalResult LimitSearch::search(Attempt first) {
   int64_t excess = first.outcome.estimatedBytes - first.bytes;
+  if (std::optional<Attempt> best = findPolicy(excess))
+    return tighten(std::move(first), std::move(best));
   Attempt most = transform(settings.policy, 0);
   if (most.outcome.estimatedBytes - excess > limit * (1 + kDoubt)) {
     if (failed(compile(most)))
@@ -284,7 +286,7 @@ LogicalResult LimitSearch::search(Attempt first) {
     if (most.bytes > limit)
       return miss(std::move(most.bytes < first.bytes ? most : first));
   }
-  return tighten(std::move(first), findPolicy(excess));
+  return tighten(std::move(first), std::nullopt);
 }
 
 /// An estimate that is too large by some bytes is lowered by as many: the two

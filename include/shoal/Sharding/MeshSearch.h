@@ -20,6 +20,9 @@ std::vector<llvm::SmallVector<int64_t>> listMeshShapes(int64_t devices,
 /// The mesh whose axes have these sizes, "x", "y", "z", "x3", ...
 Mesh meshOfShape(llvm::ArrayRef<int64_t> shape);
 
+/// Plans whose costs differ by a smaller share are as good as each other.
+inline constexpr double kSameCost = 1e-3;
+
 struct MeshSearchOptions {
   AssignmentOptions assignment;
   /// Bytes that a device has for what it holds before and after a step
@@ -40,7 +43,7 @@ struct MeshPlan {
 };
 
 /// The best shardings over each mesh, the cheapest first; where costs are
-/// equal, to a thousandth, those that hold less, then those of fewer axes.
+/// equal (kSameCost), those that hold less, then those of fewer axes.
 /// Meshes over which nothing fits are left out. `problem` has annotations over
 /// no mesh but the only one.
 ///

@@ -63,13 +63,18 @@ Mesh shoal::meshOfShape(llvm::ArrayRef<int64_t> shape) {
 // What is held
 //===----------------------------------------------------------------------===//
 
+/// The argument, or the result, that the op stands for.
+static unsigned valueOf(const AssignmentProblem::Op &op) {
+  return op.results.empty() ? op.operands[0] : op.results[0];
+}
+
 double shoal::heldBytes(const AssignmentProblem &problem,
                         const Assignment &assignment) {
   double bytes = 0;
   for (auto [op, uses] : llvm::zip_equal(problem.ops, assignment.uses)) {
     if (!op.isHeld)
       continue;
-    unsigned value = op.results.empty() ? op.operands[0] : op.results[0];
+    unsigned value = valueOf(op);
     unsigned version = op.results.empty() ? uses[0] : 0;
     bytes += localBytes(
         problem.values[value].shape, problem.values[value].elementBytes,
@@ -79,13 +84,12 @@ double shoal::heldBytes(const AssignmentProblem &problem,
 }
 
 /// Of arguments and results, as if every device held all of them.
-static double wholeBytes(const AssignmentProblem &problem) {
+static double bytesHeldWhole(const AssignmentProblem &problem) {
   double bytes = 0;
   for (const AssignmentProblem::Op &op : problem.ops) {
     if (!op.isHeld)
       continue;
-    const AssignmentProblem::Value &value =
-        problem.values[op.results.empty() ? op.operands[0] : op.results[0]];
+    const AssignmentProblem::Value &value = problem.values[valueOf(op)];
     bytes += localBytes(value.shape, value.elementBytes,
                         Sharding::replicated(value.shape.size()), problem.mesh);
   }
@@ -94,9 +98,7 @@ static double wholeBytes(const AssignmentProblem &problem) {
 
 namespace {
 
-/// Plans whose costs differ by less are as good as each other.
-constexpr double kSameCost = 1e-3;
-/// What they hold, likewise.
+/// As kSameCost, of what is held.
 constexpr double kSameBytes = 1e-2;
 /// The share of a plan's cost that all that is held costs where there is memory
 /// for it.
@@ -112,7 +114,7 @@ public:
     problem.deviceOrders.clear();
     if (!mesh.deviceIds.empty())
       problem.deviceOrders.push_back(mesh.deviceIds);
-    whole = wholeBytes(problem);
+    whole = bytesHeldWhole(problem);
   }
 
   /// Nothing where nothing fits.
@@ -163,12 +165,15 @@ MeshPlan MeshSearch::searchAt(const AssignmentProblem &problem, double price,
 }
 
 /// As if there were enough memory: of plans that cost the same, the one that
-/// holds least.
+/// holds least. What breaks ties is known from the first search on.
 MeshPlan MeshSearch::searchFree(SearchEffort effort) {
-  MeshPlan plan = searchAt(problem, 0, effort);
-  if (whole == 0)
-    return plan;
-  price = leastPrice = kTieBreak * plan.cost / whole;
+  if (leastPrice == 0) {
+    MeshPlan plan = searchAt(problem, 0, effort);
+    if (whole == 0)
+      return plan;
+    leastPrice = kTieBreak * plan.cost / whole;
+  }
+  price = leastPrice;
   return searchAt(problem, price, effort);
 }
 

@@ -21,8 +21,6 @@
 using namespace mlir;
 using namespace shoal;
 
-/// Costs that differ by less are the same.
-static constexpr double kSameCost = 1e-3;
 /// Searches with fewer annotations.
 static constexpr unsigned kMaxTrials = 10;
 

@@ -30,7 +30,7 @@ from shoal.models.attention import norm
 from shoal.models.config import ModelConfig, Window, described
 from shoal.models.layer import apply_layer, between
 from shoal.models.rope import turned_by
-from shoal.moe.labels import cross_entropy_sum
+from shoal.layers.labels import cross_entropy_sum
 from shoal.moe.layout import Layout
 from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.kernels import as_one_kernel, loss_of

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Chooses the mesh, and how arguments lie over it, where a program says neither
-// (docs/guide/Planning.md).
+// (docs/guide/PlannedShardings.md).
 
 #ifndef SHOAL_TRANSFORMS_PROPAGATION_PLANSHARDINGS_H
 #define SHOAL_TRANSFORMS_PROPAGATION_PLANSHARDINGS_H
