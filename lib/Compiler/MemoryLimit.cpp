@@ -20,9 +20,9 @@ static constexpr unsigned kMaxImproved = 3;
 /// Policies that the search is never worse than.
 static constexpr StringRef kPolicies[] = {"selective", "dots", "dots_no_batch",
                                           "nothing"};
-/// By how much of the limit a policy's estimate may be beyond it: estimates are
-/// not exact, and one that is too large must not hide the policy.
-static constexpr double kDoubt = 0.125;
+/// By how much of the limit what is expected of a program may be beyond it:
+/// estimates are not exact, and one that is too large must not hide what fits.
+static constexpr double kDoubt = 0.25;
 
 namespace {
 /// As the files of machines/ have them, less what a driver and NCCL hold:
@@ -145,7 +145,8 @@ private:
   Attempt transform(const RematerializePolicy &policy,
                     std::optional<int64_t> budget);
   LogicalResult compile(Attempt &attempt);
-  std::optional<Attempt> findPolicy(int64_t excess);
+  bool mayFit(const Attempt &attempt, const Attempt &first) const;
+  std::optional<Attempt> findPolicy(const Attempt &first);
   LogicalResult tighten(Attempt least, std::optional<Attempt> best);
   LogicalResult adopt(Attempt attempt) {
     module->setAttrs(attempt.module.get()->getAttrs());
@@ -190,9 +191,18 @@ LogicalResult LimitSearch::compile(Attempt &attempt) {
   return success();
 }
 
+/// Whether it is worth a lowering to know. first: what was lowered. Estimates
+/// are more than what is compiled by what fusion leaves out, as a share much
+/// the same where some is computed again as where all is saved.
+bool LimitSearch::mayFit(const Attempt &attempt, const Attempt &first) const {
+  double share = double(first.bytes) / double(first.outcome.estimatedBytes);
+  return double(attempt.outcome.estimatedBytes) * std::min(share, 1.0) <=
+         double(limit) * (1 + kDoubt);
+}
+
 /// The policy that keeps the limit and computes least again, where the user
-/// named none. excess: by how much estimates are more than what is compiled.
-std::optional<Attempt> LimitSearch::findPolicy(int64_t excess) {
+/// named none.
+std::optional<Attempt> LimitSearch::findPolicy(const Attempt &first) {
   if (settings.policy.kind != RematerializePolicy::Kind::Everything)
     return std::nullopt;
   SmallVector<Attempt, 4> attempts;
@@ -200,7 +210,7 @@ std::optional<Attempt> LimitSearch::findPolicy(int64_t excess) {
     RematerializePolicy policy = *RematerializePolicy::parse(name);
     policy.collectives = settings.policy.collectives;
     Attempt made = transform(policy, {});
-    if (made.outcome.estimatedBytes - excess > limit * (1 + kDoubt))
+    if (!mayFit(made, first))
       continue;
     auto *place = llvm::find_if(attempts, [&](const Attempt &other) {
       return made.outcome.repeatedCost < other.outcome.repeatedCost;
@@ -276,11 +286,10 @@ LogicalResult LimitSearch::run() {
 /// policy fits, nor what computes all again, nothing in between is looked for:
 /// each look is a lowering of the program.
 LogicalResult LimitSearch::search(Attempt first) {
-  int64_t excess = first.outcome.estimatedBytes - first.bytes;
-  if (std::optional<Attempt> best = findPolicy(excess))
+  if (std::optional<Attempt> best = findPolicy(first))
     return tighten(std::move(first), std::move(best));
   Attempt most = transform(settings.policy, 0);
-  if (most.outcome.estimatedBytes - excess > limit * (1 + kDoubt)) {
+  if (!mayFit(most, first)) {
     if (failed(compile(most)))
       return failure();
     if (most.bytes > limit)

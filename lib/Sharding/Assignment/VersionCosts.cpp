@@ -11,6 +11,9 @@ using namespace shoal::assignment;
 /// Pairs of layouts are looked at where trees to them, from all layouts that a
 /// value may be made in, have no more places to part.
 static constexpr size_t kMostTrees = 1 << 12;
+/// What is between any two of more layouts is not priced, but free, until the
+/// search of a bound leaves fewer.
+static constexpr size_t kMostLayouts = 300;
 
 namespace {
 
@@ -186,6 +189,11 @@ VersionCosts::VersionCosts(
       mostNeeded += ofUser[0].size();
   }
   auto layouts = llvm::to_vector(llvm::make_first_range(numbers));
+  if (std::max(layouts.size(), made.size()) > kMostLayouts) {
+    for (size_t i = 0; i < made.size(); ++i)
+      addSteps([](unsigned) { return 0; });
+    return;
+  }
   Closure costs(tables, value, layouts, made);
   size_t n = layouts.size(), trees = n * n * (n + made.size()) * made.size();
   for (LayoutId layout : made) {

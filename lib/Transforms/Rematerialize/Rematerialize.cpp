@@ -4,6 +4,7 @@
 #include "shoal/Transforms/Rematerialize/Rematerialize.h"
 #include "Apply.h"
 #include "LoopRows.h"
+#include "NarrowReads.h"
 #include "ReversedLoops.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
@@ -220,6 +221,7 @@ static double findPrice(func::FuncOp function,
 Rematerialized shoal::rematerialize(func::FuncOp function,
                                     const RematerializeSettings &settings) {
   const Machine &machine = machineOf(settings.machine);
+  narrowReads(function);
   double price = findPrice(function, settings);
   DroppedRows rows = dropRows(function, settings.policy, machine, price);
   ExtractedStep step = extractStep(function, settings.policy, machine);
