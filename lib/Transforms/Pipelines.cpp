@@ -85,6 +85,7 @@ void shoal::buildDevicePipeline(OpPassManager &pm,
   if (options.quickSearch)
     assign.effort = SearchEffort::Quick;
   assign.lint = options.lint;
+  assign.removals = options.removals;
   assign.certify = options.certify;
   assign.warnRepeatedWork = options.warnRepeatedWork;
   assign.maxRepeatedWork = options.maxRepeatedWork;

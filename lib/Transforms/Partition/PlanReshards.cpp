@@ -90,7 +90,8 @@ private:
     if (!made)
       made = mark(ReshardOp::create(
                       builder, op.getLoc(), value.getType(), value, at, result,
-                      ReshardStepAttr::get(builder.getContext(), step), why()),
+                      ReshardStepAttr::get(builder.getContext(), step), why(),
+                      /*removal=*/nullptr),
                   result);
     value = made;
     at = result;
@@ -127,14 +128,18 @@ private:
     return made->getResult(0);
   }
 
-  /// Who asked, and the whole change of which the step is a part.
+  /// Who asked, the whole change of which the step is a part, and what does
+  /// away with it.
   StringAttr why() {
     auto text = [&](ShardingAttr attr) {
       return toString(toSharding(attr, mesh), inOrderOf(mesh, attr, op));
     };
-    return builder.getStringAttr(op.getWhy().value_or("a reshard") + ": " +
-                                 text(op.getSource()) + " -> " +
-                                 text(op.getTarget()));
+    std::string reason = (op.getWhy().value_or("a reshard") + ": " +
+                          text(op.getSource()) + " -> " + text(op.getTarget()))
+                             .str();
+    if (op.getRemoval())
+      reason += ("; " + *op.getRemoval()).str();
+    return builder.getStringAttr(reason);
   }
 
   OpBuilder builder;

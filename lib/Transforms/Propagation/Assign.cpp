@@ -4,6 +4,7 @@
 #include "CheckRepeatedWork.h"
 #include "CheckReplication.h"
 #include "Copies.h"
+#include "FindRemovals.h"
 #include "LintAnnotations.h"
 #include "Writer.h"
 #include "shoal/CostModel/ProgramCost.h"
@@ -52,8 +53,9 @@ class Applier {
   };
 
 public:
-  Applier(const ExtractedProblem &extracted, const Assignment &assignment)
-      : extracted(extracted), assignment(assignment),
+  Applier(const ExtractedProblem &extracted, const Assignment &assignment,
+          const Removals &removals)
+      : extracted(extracted), assignment(assignment), removals(removals),
         builder(extracted.meshes[0].getContext()) {}
 
   void run();
@@ -62,6 +64,12 @@ private:
   void numberOps();
   void insertReshards(unsigned value);
   void writeShardings();
+  /// Null where nothing is said.
+  StringAttr removalOf(unsigned value, unsigned version) {
+    auto found = removals.find({value, version});
+    return found == removals.end() ? nullptr
+                                   : builder.getStringAttr(found->second);
+  }
   SmallVector<Use> findFirstUses(unsigned value) const;
   ShardingAttr attrOf(const ValueVersion &version, unsigned value) const {
     return extracted.toAttr(version.sharding, version.deviceOrder, value);
@@ -69,6 +77,7 @@ private:
 
   const ExtractedProblem &extracted;
   const Assignment &assignment;
+  const Removals &removals;
   OpBuilder builder;
   /// For each value the operands (op, number) that read it.
   std::vector<SmallVector<std::pair<unsigned, unsigned>, 2>> uses;
@@ -172,7 +181,8 @@ void Applier::insertReshards(unsigned value) {
         builder, placeOf(user->getOwner(), extracted.values[value]),
         made[0].getType(), made[parent], attrOf(versions[parent], value),
         target, /*step=*/nullptr,
-        builder.getStringAttr(extracted.describeUse(use.op, use.operand)));
+        builder.getStringAttr(extracted.describeUse(use.op, use.operand)),
+        removalOf(value, version));
     reshard->setAttr(kShardingsAttr, builder.getArrayAttr({target}));
     made.push_back(reshard);
   }
@@ -248,7 +258,10 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     warnOfWholeOps(extracted, assignment);
     if (lint)
       lintAnnotations(extracted, assignment, getOptions());
-    Applier(extracted, assignment).run();
+    Removals found;
+    if (removals)
+      found = findRemovals(extracted, assignment, getOptions());
+    Applier(extracted, assignment, found).run();
     copies.merge(extracted);
     numCopies += copies.countKept();
     return success();

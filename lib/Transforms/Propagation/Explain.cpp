@@ -229,6 +229,8 @@ void Explainer::printReshard(ReshardOp op) {
     os << ", over " << roles;
   if (op.getWhy())
     os << ", for " << *op.getWhy();
+  if (op.getRemoval())
+    os << "; " << *op.getRemoval();
   if (std::string layer = namePath(op.getLoc()); !layer.empty())
     os << ", in " << layer;
   printMeeting(op);

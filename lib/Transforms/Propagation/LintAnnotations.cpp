@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LintAnnotations.h"
+#include "AnnotationText.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/MapVector.h"
@@ -52,12 +53,6 @@ public:
   void run();
 
 private:
-  /// How a result lies is its reader's to say.
-  bool isAnnotation(unsigned op) const {
-    const AssignmentProblem::Op &own = problem.ops[op];
-    return own.constraint && !own.boundary && !own.constraint->isHint &&
-           !own.results.empty();
-  }
   SmallVector<unsigned> findSuspects() const;
   Assignment searchWith(unsigned op,
                         std::optional<ShardingConstraint> constraint) const;
@@ -67,8 +62,11 @@ private:
   SmallVector<ShardingConstraint> variantsOf(unsigned op) const;
   void findReplacement(Finding &finding) const;
   Location locationOf(unsigned op) const;
-  std::string textOf(const ShardingConstraint &constraint, unsigned op) const;
-  std::string nameOf(unsigned op) const;
+  std::string textOf(const Finding &finding) const {
+    const AssignmentProblem::Op &own = problem.ops[finding.op];
+    return shoal::textOf(extracted, shardingOf(*finding.instead),
+                         own.deviceOrder, own.results[0]);
+  }
   void tellCost(const Finding &finding) const;
   void tellUnusedAxes() const;
 
@@ -102,14 +100,14 @@ SmallVector<unsigned> Linter::findSuspects() const {
         blame[hint.annotation] += sent.back();
   }
   for (auto [id, op] : llvm::enumerate(problem.ops)) {
-    if (!isAnnotation(id))
+    if (!isAnnotation(problem, id))
       continue;
     for (unsigned value : llvm::concat<const unsigned>(op.operands, op.results))
       blame[id] += sent[value];
   }
   SmallVector<std::pair<double, unsigned>> order;
   for (auto [op, bytes] : blame)
-    if (isAnnotation(op))
+    if (isAnnotation(problem, op))
       order.emplace_back(-bytes, op);
   llvm::sort(order);
   SmallVector<unsigned> suspects;
@@ -230,47 +228,18 @@ Location Linter::locationOf(unsigned op) const {
   return origin.op->getLoc();
 }
 
-std::string Linter::textOf(const ShardingConstraint &constraint,
-                           unsigned op) const {
-  const AssignmentProblem::Op &own = problem.ops[op];
-  Sharding sharding;
-  for (const DimConstraint &dim : constraint.dims)
-    sharding.dims.push_back(dim.axes);
-  sharding.partial = constraint.partial;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << extracted.toAttr(sharding, own.deviceOrder, own.results[0]);
-  llvm::StringRef body(text);
-  body.consume_front("#shoal.sharding");
-  return body.str();
-}
-
-/// "1,024, at 12% of the plan's price".
-static std::string describe(const AssignmentCost &cost,
-                            const AssignmentCost &whole) {
-  return llvm::formatv("{0:N}, at {1:P0} of the plan's price",
-                       int64_t(cost.bytes()), cost.total() / whole.total());
-}
-
-/// `annotation <@mesh, [{"x"}, {}]> of argument 0 "w"`.
-std::string Linter::nameOf(unsigned op) const {
-  std::string of = extracted.describe(op);
-  return "annotation " + textOf(*problem.ops[op].constraint, op) + " of " +
-         llvm::StringRef(of).split(" at ").first.str();
-}
-
 void Linter::tellCost(const Finding &finding) const {
-  InFlightDiagnostic warning =
-      mlir::emitWarning(locationOf(finding.op), nameOf(finding.op));
+  InFlightDiagnostic warning = mlir::emitWarning(
+      locationOf(finding.op), nameOfAnnotation(extracted, finding.op));
   warning << llvm::formatv(" is dear: a device sends {0:N} bytes",
                            int64_t(now.cost.bytes()))
                  .str();
   if (isBetter(finding.freed))
-    warning << ", without it " << describe(finding.freed.cost, now.cost);
+    warning << ", without it " << describeCost(finding.freed.cost, now.cost);
   if (finding.instead)
-    warning.attachNote() << "with " << textOf(*finding.instead, finding.op)
+    warning.attachNote() << "with " << textOf(finding)
                          << " in its place it sends "
-                         << describe(finding.price.cost, now.cost);
+                         << describeCost(finding.price.cost, now.cost);
 }
 
 void Linter::tellUnusedAxes() const {
@@ -326,7 +295,7 @@ void Linter::run() {
   for (const Finding &finding : tried)
     tellCost(finding);
   for (unsigned op : idle)
-    mlir::emitWarning(locationOf(op), nameOf(op))
+    mlir::emitWarning(locationOf(op), nameOfAnnotation(extracted, op))
         << " changes nothing: without it the same shardings are chosen";
 }
 

@@ -49,6 +49,8 @@ class CompileOptions:
       and then more is sent.
     lint: say which annotations are dear, and what might stand in their place, which
       change nothing, and which axes of the mesh split nothing.
+    removals: say of each reshard that sends which annotation does away with it at
+      the least price, and what is sent then; takes several searches for each.
     certify: say what no shardings cost less than, and how far the chosen ones are
       from that; the search goes on from there.
     warn_repeated_work: warn where all devices together compute more than so many
@@ -96,6 +98,7 @@ class CompileOptions:
     repeat_margin: float | None = None
     quick_search: bool = False
     lint: bool = False
+    removals: bool = False
     certify: bool = False
     warn_repeated_work: float | None = None
     max_repeated_work: float = 0

@@ -100,8 +100,7 @@ TEST(LowerBound, is_said_of_what_is_chosen_where_it_is_asked_for) {
 /// Of 625 layouts of a value, which are free until fewer are left.
 TEST(LowerBound, of_very_many_layouts_is_what_ops_cost) {
   ProgramBuilder b(makeMesh({{"a", 2}, {"b", 2}, {"c", 2}, {"d", 2}}));
-  unsigned x =
-      b.argument({64, 64, 64, 64}, closed({{0, 1, 2, 3}, {}, {}, {}}));
+  unsigned x = b.argument({64, 64, 64, 64}, closed({{0, 1, 2, 3}, {}, {}, {}}));
   b.result(b.elementwise({x}, ProgramBuilder::Nonlinear),
            closed({{}, {}, {}, {0, 1, 2, 3}}));
   Assignment found = assignShardings(b.problem, kOptions);

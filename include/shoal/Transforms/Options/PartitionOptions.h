@@ -35,6 +35,7 @@ struct PartitionOptions {
   double repeatMargin = 100;
   bool quickSearch = false;
   bool lint = false;
+  bool removals = false;
   bool certify = false;
   double warnRepeatedWork = 1.05;
   double maxRepeatedWork = 0;

@@ -109,6 +109,7 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     PassOptionOf<MachineFile, "machine-file">,
     PassOptionOf<RepeatMargin>,
     PassOptionOf<Lint>,
+    PassOptionOf<Removals>,
     PassOptionOf<Certify>,
     PassOptionOf<WarnRepeatedWork>,
     PassOptionOf<MaxRepeatedWork>,

@@ -127,6 +127,8 @@ def Shoal_ReshardOp : Shoal_Op<"reshard", [Pure, SameOperandsAndResultType]> {
     sharding than the one it was made in. The identity on values.
     `--shoal-plan-reshards` replaces it by a chain of reshards that a single
     collective each, named behind `by`, can carry out.
+    `why` names the operand that asked for it; `removal` says which annotation
+    would do away with it, where `--shoal-assign=removals` was asked to look.
     ```mlir
     %y = shoal.reshard %x <@mesh, [{"x"}, {} ]> -> <@mesh, [{}, {"x"} ]> : tensor<16x4xf32>
     ```
@@ -136,7 +138,8 @@ def Shoal_ReshardOp : Shoal_Op<"reshard", [Pure, SameOperandsAndResultType]> {
   }];
   let arguments = (ins Shoal_Tensor:$input, Shoal_ShardingAttr:$source,
                        Shoal_ShardingAttr:$target, OptionalAttr<Shoal_ReshardStep>:$step,
-                       OptionalAttr<StrAttr>:$why);
+                       OptionalAttr<StrAttr>:$why,
+                       OptionalAttr<StrAttr>:$removal);
   let results = (outs Shoal_Tensor:$result);
   let assemblyFormat = [{
     $input $source `->` $target (`by` $step^)? attr-dict `:` type($result)

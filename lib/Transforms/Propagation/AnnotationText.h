@@ -1,0 +1,34 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// How messages speak of annotations, and of what plans cost.
+
+#ifndef SHOAL_LIB_TRANSFORMS_PROPAGATION_ANNOTATIONTEXT_H
+#define SHOAL_LIB_TRANSFORMS_PROPAGATION_ANNOTATIONTEXT_H
+
+#include "Extract.h"
+
+namespace shoal {
+
+/// Whether the op of the problem is an annotation that somebody wrote and that
+/// binds. How a result lies is its reader's to say.
+bool isAnnotation(const AssignmentProblem &problem, unsigned op);
+
+/// `<@mesh, [{"x"}, {}]>`, as it would be written of that value.
+std::string textOf(const ExtractedProblem &extracted, const Sharding &sharding,
+                   unsigned deviceOrder, unsigned value);
+
+/// `annotation <@mesh, [{"x"}, {}]> of argument 0 "w"`.
+std::string nameOfAnnotation(const ExtractedProblem &extracted, unsigned op);
+
+/// The sharding that a constraint asks for, but for what it leaves open.
+Sharding shardingOf(const ShardingConstraint &constraint);
+
+/// `1,024 bytes, at 12% of the plan's price`: what a device sends, and the
+/// price beside that of `whole`.
+std::string describeCost(const AssignmentCost &cost,
+                         const AssignmentCost &whole);
+
+} // namespace shoal
+
+#endif // SHOAL_LIB_TRANSFORMS_PROPAGATION_ANNOTATIONTEXT_H
