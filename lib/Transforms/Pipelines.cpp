@@ -63,6 +63,8 @@ void shoal::buildCollectivesPipeline(OpPassManager &pm,
   if (options.windowedEinsumBytes > 0)
     pm.addPass(createWindowEinsums(
         {options.windowedEinsumBytes, options.windowedEinsumOverlap}));
+  if (!options.machineFile.empty())
+    pm.addPass(createSplitExchanges({options.machineFile}));
   // Last, as what is packed is no longer found by others.
   pm.addPass(createCombineCollectives({options.combineBytes}));
   pm.addPass(createVerifyCollectives());
