@@ -8,7 +8,8 @@ put into one that has the values it uses as arguments; where it names @mesh
 without defining it, MESH stands in front of it.
 
 Of two blocks with a line "becomes" between them the second must be what the
-pass of that description makes of the first. Such a block may leave parts out,
+pass of that description makes of the first, "becomes, with `OPTIONS`," with
+these, in which machines/ is the repository's. Such a block may leave parts out,
 with "..." in their place; then what it shows must occur in this order. A ```text
 block behind "prints" is what the pass prints for the block before it, one behind
 "is an error" what it says when it fails, each with parts left out.
@@ -30,9 +31,10 @@ from dataclasses import dataclass
 
 MESH = 'shoal.mesh @mesh = <["x" = 2, "y" = 4, "data" = 2, "expert" = 8]>\n'
 
+MACHINES = pathlib.Path(__file__).resolve().parents[1] / "machines"
 BLOCK = re.compile(r"^( *)```(mlir|text)\n(.*?)^ *```$", re.M | re.S)
 PASS = re.compile(r'Pass<"([a-z0-9-]+)"')
-LINK = re.compile(r"(becomes|prints|is an error)\b[^.]*$")
+LINK = re.compile(r"(becomes|prints|is an error)\b([^.`]|`[^`]*`)*$")
 VALUE = re.compile(r"%[A-Za-z0-9_]+")
 REGION = re.compile(r"\{\s*\^.*?\n\s*\}", re.S)
 
@@ -44,6 +46,7 @@ class Example:
     text: str
     makes: str = ""  # the pass that makes this of the example before it
     link: str = ""  # how: it becomes this, prints this, or is this error
+    options: str = ""  # of the pass
 
 
 def find_examples(path):
@@ -55,6 +58,8 @@ def find_examples(path):
         if link := LINK.match(text[last_end : block.start()].strip()):
             example.makes = PASS.findall(text[: block.start()])[-1]
             example.link = link.group(1)
+            if options := re.search(r"with `([^`]+)`", link.group(0)):
+                example.options = "=" + options.group(1).replace("machines/", f"{MACHINES}/")
         if block.group(2) == "mlir" or example.link:
             examples.append(example)
         last_end = block.end()
@@ -151,7 +156,7 @@ def check(shoal_opt, example, before):
     made, error, printed = "", "", example.text
     failed = matches = False
     if example.makes:
-        made, error, failed = run(shoal_opt, complete(before.text), f"--{example.makes}")
+        made, error, failed = run(shoal_opt, complete(before.text), f"--{example.makes}{example.options}")
     if example.link in ("prints", "is an error"):
         matches = shows(printed, error) and failed == (example.link == "is an error")
         made, error = error, ""

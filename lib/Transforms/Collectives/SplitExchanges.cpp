@@ -77,8 +77,7 @@ bool ExchangeSplitter::isEven() {
 }
 
 /// Nothing where the devices' order makes groups that lie unlike each other.
-std::optional<GroupCounts>
-ExchangeSplitter::countsOf(const AxisRefs &list) {
+std::optional<GroupCounts> ExchangeSplitter::countsOf(const AxisRefs &list) {
   auto spans = llvm::map_to_vector(list, [&](AxisRefAttr axis) {
     PositionDigit digit = digitOf(axis, mesh);
     return AxisSpan{digit.size, digit.stride};

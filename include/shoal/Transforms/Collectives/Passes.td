@@ -203,21 +203,22 @@ def SplitExchanges : Pass<"shoal-split-exchanges", "::mlir::ModuleOp"> {
     like any other, and the result is the same to the bit.
 
     ```mlir
-    shoal.mesh @mesh = <["ep" = 8]>
-    func.func @f(%x: tensor<8x2xf32>) -> tensor<1x16xf32> attributes {shoal.spmd} {
-      %0 = spmd.all_to_all @mesh [{"ep"} : 1 -> 0] %x : tensor<8x2xf32> -> tensor<1x16xf32>
-      return %0 : tensor<1x16xf32>
+    shoal.mesh @mesh = <["ep" = 32]>
+    func.func @f(%x: tensor<32x2xf32>) -> tensor<1x64xf32> attributes {shoal.spmd} {
+      %0 = spmd.all_to_all @mesh [{"ep"} : 1 -> 0] %x : tensor<32x2xf32> -> tensor<1x64xf32>
+      return %0 : tensor<1x64xf32>
     }
     ```
-    becomes, of units of 4,
+    becomes, with `machine-file=machines/dgx-h100.toml`, whose nodes have 8
+    devices:
     ```mlir
-    shoal.mesh @mesh = <["ep" = 8]>
-    func.func @f(%x: tensor<8x2xf32>) -> tensor<1x16xf32> attributes {shoal.spmd} {
-      %0 = shoal.reshape %x : tensor<8x2xf32> -> tensor<2x4x1x2xf32>
-      %1 = spmd.all_to_all @mesh [{"ep":(2)4} : 3 -> 1] %0 : tensor<2x4x1x2xf32> -> tensor<2x1x1x8xf32>
-      %2 = spmd.all_to_all @mesh [{"ep":(1)2} : 3 -> 0] %1 : tensor<2x1x1x8xf32> -> tensor<1x1x1x16xf32>
-      %3 = shoal.reshape %2 : tensor<1x1x1x16xf32> -> tensor<1x16xf32>
-      return %3 : tensor<1x16xf32>
+    shoal.mesh @mesh = <["ep" = 32]>
+    func.func @f(%x: tensor<32x2xf32>) -> tensor<1x64xf32> attributes {shoal.spmd} {
+      %0 = shoal.reshape %x : tensor<32x2xf32> -> tensor<4x8x1x2xf32>
+      %1 = spmd.all_to_all @mesh [{"ep":(4)8} : 3 -> 1] %0 : tensor<4x8x1x2xf32> -> tensor<4x1x1x16xf32>
+      %2 = spmd.all_to_all @mesh [{"ep":(1)4} : 3 -> 0] %1 : tensor<4x1x1x16xf32> -> tensor<1x1x1x64xf32>
+      %3 = shoal.reshape %2 : tensor<1x1x1x64xf32> -> tensor<1x64xf32>
+      return %3 : tensor<1x64xf32>
     }
     ```
   }];
