@@ -144,9 +144,12 @@ def to_experts(rows: Array, layout: Layout, chunks: int) -> Rows:
     """[E, G, C, M], experts and what is left of groups on their devices; of several chunks those of C, the last of which
     may have fewer rows."""
     size = -(-rows.shape[2] // chunks)
-    begins = range(0, rows.shape[2], size)
-    sent = tuple(layout.constrain(rows[:, :, begin : begin + size], "ep", "edp", None, None) for begin in begins)
-    return sent if len(sent) > 1 else sent[0]
+    if size == rows.shape[2]:
+        return layout.constrain(rows, "ep", "edp", None, None)
+    cut = [rows[:, :, begin : begin + size] for begin in range(0, rows.shape[2], size)]
+    # Cut where tokens are: of all rows at once it would be one exchange.
+    there = [layout.constrain(chunk, None, "tokens", None, None) for chunk in cut]
+    return tuple(layout.constrain(chunk, "ep", "edp", None, None) for chunk in there)
 
 
 def _with_tokens(rows: Rows, layout: Layout) -> Array:

@@ -92,7 +92,7 @@ def step_text(devices, dispatcher, overlap, model=32):
     batch = shoal.TensorSpec((2 * devices, 64, model), "float32")
     return shoal.trace(
         step, (state, batch), layout.mesh, in_shardings=(places, layout.P("dp")), out_shardings=(places, None)
-    ).text
+    )
 
 
 def results_of(folder, run_program):
