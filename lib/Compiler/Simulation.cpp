@@ -44,8 +44,7 @@ void Simulation::prepare(ModuleOp module) {
   prepared = prepareStep(module);
   // Whoever needs the machine says why there is none.
   if (support::Result<Cluster> read = readCluster(file))
-    prices.emplace(prepared, std::move(*read),
-                   options.target == Target::CUDA);
+    prices.emplace(prepared, std::move(*read), options.target == Target::CUDA);
 }
 
 void Simulation::take(func::FuncOp main) {

@@ -75,8 +75,8 @@ struct CommandLine {
       cl::desc("With --target=cuda: compute matrix products of f32 in TF32, "
                "whose mantissa has 10 bits (default: in f32)")};
   cl::opt<double> overlapMemory{
-      "overlap-memory", cl::value_desc("share"), cl::init(shoal::kOverlapMemory),
-      cl::cat(category),
+      "overlap-memory", cl::value_desc("share"),
+      cl::init(shoal::kOverlapMemory), cl::cat(category),
       cl::desc("With --target=cuda: how much more a device may hold so that "
                "collectives run beside kernels, in parts of all that it holds "
                "(default: 0.0625)")};

@@ -112,8 +112,7 @@ void BlockSchedule::findLevels() {
   for (Node &node : nodes)
     for (unsigned before : node.before) {
       const Node &other = nodes[before];
-      bool isLong =
-          other.isCollective && other.seconds >= kShortest * longest;
+      bool isLong = other.isCollective && other.seconds >= kShortest * longest;
       node.level = std::max(node.level, other.level + isLong);
     }
   for (Node &node : nodes) {

@@ -117,11 +117,11 @@ private:
   /// The op that waits least; of equals what a collective needs; of these the
   /// one behind fewer collectives, so that chains of ops that are independent
   /// of each other go on in turns; then the first.
-  std::tuple<double, unsigned, bool, unsigned> keyOf(unsigned number) const {
+  std::tuple<double, bool, unsigned, unsigned> keyOf(unsigned number) const {
     const BlockSchedule::Node &node = nodes[number];
     if (node.isCollective)
-      return {0, node.level, false, number};
-    return {waitOf(number), node.level, !node.isNeeded, number};
+      return {0, false, node.level, number};
+    return {waitOf(number), !node.isNeeded, node.level, number};
   }
 
   double waitOf(unsigned number) const {

@@ -126,7 +126,8 @@ namespace {
 struct OverlapCollectives
     : shoal::impl::OverlapCollectivesBase<OverlapCollectives> {
   using OverlapCollectivesBase::OverlapCollectivesBase;
-  OverlapCollectives(const OverlapCollectivesOptions &options, OpSeconds seconds)
+  OverlapCollectives(const OverlapCollectivesOptions &options,
+                     OpSeconds seconds)
       : OverlapCollectivesBase(options), seconds(std::move(seconds)) {}
 
   void runOnOperation() override {

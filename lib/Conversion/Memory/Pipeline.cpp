@@ -21,7 +21,8 @@ void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine,
   pm.addNestedPass<func::FuncOp>(createAddScratch({machine}));
   // All ops are there by now: their order can be chosen. The plan needs it.
   if (onDevice)
-    pm.addNestedPass<func::FuncOp>(createOverlapCollectives({machine, overlap.memory}, overlap.seconds));
+    pm.addNestedPass<func::FuncOp>(
+        createOverlapCollectives({machine, overlap.memory}, overlap.seconds));
   PlanMemoryOptions plan;
   plan.background = onDevice;
   plan.memory = overlap.memory;

@@ -42,8 +42,8 @@ inline constexpr double kOverlapMemory = 1.0 / 16;
 /// elsewhere; nothing of one that nobody knows.
 using OpSeconds = std::function<std::optional<double>(mlir::Operation *)>;
 
-/// What decides what runs beside collectives: seconds, where they are known, and
-/// the memory that it may take.
+/// What decides what runs beside collectives: seconds, where they are known,
+/// and the memory that it may take.
 struct Overlap {
   OpSeconds seconds = {};
   double memory = kOverlapMemory;

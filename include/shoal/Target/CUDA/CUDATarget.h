@@ -50,12 +50,10 @@ void registerCUDAPipelines();
 /// concern. toLLVM: false where nobody makes a file of it, and what is known
 /// when memory is planned is all that is asked for; kernels stay in the module
 /// then.
-mlir::FailureOr<CUDAProgram> lowerForCUDA(mlir::ModuleOp module,
-                                          StageSeconds &seconds,
-                                          OnPrepared onPrepared = {},
-                                          OnPlanned onPlanned = {},
-                                          bool toLLVM = true,
-                                          const Overlap &overlap = {});
+mlir::FailureOr<CUDAProgram>
+lowerForCUDA(mlir::ModuleOp module, StageSeconds &seconds,
+             OnPrepared onPrepared = {}, OnPlanned onPlanned = {},
+             bool toLLVM = true, const Overlap &overlap = {});
 
 /// Makes the executable or shared library `outputPath` of what lowerForCUDA
 /// made.
