@@ -121,7 +121,8 @@ private:
     const BlockSchedule::Node &node = nodes[number];
     if (node.isCollective)
       return {0, false, node.level, number};
-    return {waitOf(number), !node.isNeeded, node.level, number};
+    return {waitOf(number), !node.isNeeded, node.isNeeded ? node.level : 0,
+            number};
   }
 
   double waitOf(unsigned number) const {

@@ -176,9 +176,9 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     not, as many as fill the time that it takes. A list scheduler goes through
     each block with two clocks, one of work and one of collectives: a collective
     begins as soon as its operands are there; then comes the op that waits
-    least; of equals one that a later collective needs; of equals the one behind
-    fewer long collectives, so that independent chains of ops, as of two
-    micro-batches, go on in turns; of equals the first. Of collectives, too, those
+    least; of equals one that a later collective needs, of several such the
+    one behind fewer long collectives, so that independent chains of ops, as of
+    two micro-batches, go on in turns; of equals the first. Of collectives, too, those
     behind fewer come first: the order is the program's, so all devices agree on
     it. Long is what takes a quarter of the longest one's time or more: chains
     that took turns at each short one would come to their long ones together.
