@@ -86,10 +86,11 @@ static int64_t countBytesBeside(const BlockSchedule &schedule,
   return most;
 }
 
-/// From the order that moves ops farthest to the one that there is: what gaps
-/// between buffers take is known of an order's plan alone.
+/// From the order that moves ops farthest, whatever it needs, to the one that
+/// there is: what buffers take that lie in each other, and gaps between them,
+/// is known of an order's plan alone.
 static SmallVector<OrderLimits> listLimits(int64_t bytes) {
-  SmallVector<OrderLimits> limits;
+  SmallVector<OrderLimits> limits = {OrderLimits()};
   for (double share : {1.0, 0.97, 0.93, 0.88})
     limits.push_back({INT64_MAX, int64_t(share * double(bytes))});
   for (int64_t window : {64, 16, 4, 0})

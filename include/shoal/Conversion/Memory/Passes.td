@@ -190,10 +190,11 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     and products.
 
     The arena grows by no more than `memory` times what the device holds, its
-    arguments and results counted. An op comes before its turn only where no
-    more is live then, and until its turn if all others follow in their first
-    order. An order whose plan has gaps beyond that is tried again with less
-    memory, then with ops moved less far, in the end with none.
+    arguments and results counted. An order whose plan needs more is tried again
+    so that an op comes before its turn only where no more is live then, and
+    until its turn if all others follow in their first order; where its plan
+    still has gaps beyond that, with less memory, then with ops moved less far,
+    in the end with none.
 
     ```mlir
     func.func @main(%x: memref<4096xf32>, %z: memref<4096xf32>, %y: memref<4096xf32>, %w: memref<4096xf32>) {
