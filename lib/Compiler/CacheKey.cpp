@@ -111,6 +111,7 @@ static llvm::json::Value describe(const DriverOptions &options) {
       {"archs", toJSON(options.cuda.archs)},
       {"toolkit", options.cuda.toolkitDirectory},
       {"tf32", options.cuda.tf32},
+      {"overlap-memory", options.cuda.overlapMemory},
       {"opt-level", options.files.optLevel.value_or(kMaxOptLevel)},
       {"check-finite", options.checks.finite},
       {"check-replicas", options.checks.replicas},

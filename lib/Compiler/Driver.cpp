@@ -18,6 +18,7 @@
 #include "shoal/Report/Report.h"
 #include "shoal/Transforms/Import/TextLimits.h"
 #include "llvm/Support/SourceMgr.h"
+#include <cmath>
 #include <cstdlib>
 
 using namespace mlir;
@@ -153,9 +154,18 @@ static LogicalResult insertChecks(ModuleOp module, const CheckOptions &checks) {
 
 /// Lowers a per-device program for its target and makes the file, if one is
 /// asked for.
+static LogicalResult verifyOverlap(const DriverOptions &options, Location loc) {
+  double memory = options.cuda.overlapMemory;
+  if (!(memory >= 0 && std::isfinite(memory)))
+    return emitError(loc) << "overlap-memory: expected a number of at least 0 "
+                             "but got "
+                          << llvm::formatv("{0}", memory).str();
+  return success();
+}
+
 static FailureOr<LoweredProgram>
 build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
-      OnPrepared onPrepared, OnPlanned onPlanned) {
+      OnPrepared onPrepared, OnPlanned onPlanned, OpSeconds secondsOf) {
   registerLowering(*module.getContext());
   if (failed(insertChecks(module, options.checks)))
     return failure();
@@ -164,7 +174,8 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
       !(options.outputPath.empty() && options.files.sharedPath.empty());
   if (options.target == Target::CUDA) {
     FailureOr<CUDAProgram> program =
-        lowerForCUDA(module, seconds, onPrepared, onPlanned, makesFile);
+        lowerForCUDA(module, seconds, onPrepared, onPlanned, makesFile,
+                     {std::move(secondsOf), options.cuda.overlapMemory});
     if (failed(program) ||
         (makesFile &&
          failed(emitForCUDA(module, *program, options.outputPath, options.files,
@@ -268,9 +279,10 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
     simulation.prepare(prepared);
   };
   auto take = [&](func::FuncOp main) { simulation.take(main); };
+  auto secondsOf = [&](Operation *op) { return simulation.secondsOf(op); };
   std::string advice = takeMemoryAdvice(module);
   FailureOr<LoweredProgram> program =
-      build(module, options, seconds, look, take);
+      build(module, options, seconds, look, take, secondsOf);
   if (failed(program))
     return failure();
   warnOfMemory(module, options, *program, advice);
@@ -355,7 +367,8 @@ shoal::compile(MLIRContext &context,
   DriverOptions options = given;
   options.checks = withEnvironment(given.checks);
   if (failed(chooseOptLevel(context, options.files)) ||
-      failed(verifySimulation(options, UnknownLoc::get(&context))))
+      failed(verifySimulation(options, UnknownLoc::get(&context))) ||
+      failed(verifyOverlap(options, UnknownLoc::get(&context))))
     return failure();
   if (options.emit == Emit::Plan)
     return planText(context, sources, options, seconds);

@@ -41,9 +41,7 @@ static constexpr KnownChip kChips[] = {{"sm_80", "an A100", 83'500'000'000},
 std::optional<ChipMemory> shoal::chipMemoryOf(const DriverOptions &options) {
   if (options.target != Target::CUDA)
     return std::nullopt;
-  const std::string &file = options.partition.machineFile.empty()
-                                ? options.machinePath
-                                : options.partition.machineFile;
+  const std::string &file = machineFileOf(options);
   if (!file.empty()) {
     support::Result<Cluster> read = readCluster(file);
     if (!read) // which is said where the machine is needed
@@ -101,16 +99,18 @@ static SmallVector<func::FuncOp> listEntries(ModuleOp module) {
 }
 
 /// What a device holds of the compiled program.
-static FailureOr<int64_t> countBytes(ModuleOp module, Target target) {
+static FailureOr<int64_t> countBytes(ModuleOp module,
+                                     const DriverOptions &options) {
   OwningOpRef<ModuleOp> copy = module.clone();
   // What is to be said of the program is said when it is compiled.
   ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &said) {
     return success(said.getSeverity() != DiagnosticSeverity::Error);
   });
   StageSeconds seconds;
-  if (target == Target::CUDA) {
+  if (options.target == Target::CUDA) {
     FailureOr<CUDAProgram> program =
-        lowerForCUDA(*copy, seconds, {}, {}, /*toLLVM=*/false);
+        lowerForCUDA(*copy, seconds, {}, {}, /*toLLVM=*/false,
+                     {{}, options.cuda.overlapMemory});
     return failed(program) ? FailureOr<int64_t>()
                            : program->program.peakBytes();
   }
@@ -132,10 +132,11 @@ public:
   /// chip: whose memory the limit is, where nobody has asked for one.
   /// maySendAgain: nobody has said what is sent again, so that what does not
   /// fit without may be.
-  LimitSearch(ModuleOp module, RematerializeSettings settings, Target target,
+  LimitSearch(ModuleOp module, RematerializeSettings settings,
+              const DriverOptions &options,
               std::optional<ChipMemory> chip = std::nullopt,
               bool maySendAgain = false)
-      : module(module), settings(std::move(settings)), target(target),
+      : module(module), settings(std::move(settings)), options(options),
         chip(std::move(chip)), maySendAgain(maySendAgain),
         limit(*this->settings.limit) {}
 
@@ -159,7 +160,7 @@ private:
 
   ModuleOp module;
   RematerializeSettings settings;
-  Target target;
+  const DriverOptions &options;
   std::optional<ChipMemory> chip;
   bool maySendAgain;
   int64_t limit;
@@ -182,7 +183,7 @@ Attempt LimitSearch::transform(const RematerializePolicy &policy,
 }
 
 LogicalResult LimitSearch::compile(Attempt &attempt) {
-  FailureOr<int64_t> bytes = countBytes(*attempt.module, target);
+  FailureOr<int64_t> bytes = countBytes(*attempt.module, options);
   if (failed(bytes))
     return failure();
   attempt.bytes = *bytes;
@@ -341,7 +342,7 @@ LogicalResult shoal::keepMemoryLimit(ModuleOp module,
   if (settings->limit && !listEntries(module).empty()) {
     registerLowering(*module.getContext());
     bool maySendAgain = chip && options.partition.rematCollectives.empty();
-    return LimitSearch(module, *settings, options.target, std::move(chip),
+    return LimitSearch(module, *settings, options, std::move(chip),
                        maySendAgain)
         .run();
   }

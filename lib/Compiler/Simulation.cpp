@@ -38,8 +38,13 @@ static llvm::raw_ostream &streamOf(const DriverOptions &options) {
 }
 
 void Simulation::prepare(ModuleOp module) {
-  if (isOn())
-    prepared = prepareStep(module);
+  const std::string &file = machineFileOf(options);
+  if (file.empty())
+    return;
+  prepared = prepareStep(module);
+  // Whoever needs the machine says why there is none.
+  if (support::Result<Cluster> read = readCluster(file))
+    prices.emplace(prepared, std::move(*read), options.target == Target::CUDA);
 }
 
 void Simulation::take(func::FuncOp main) {

@@ -5,6 +5,7 @@
 #define SHOAL_LIB_COMPILER_SIMULATION_H
 
 #include "shoal/Compiler/Driver.h"
+#include "shoal/Simulation/OpPrices.h"
 #include "shoal/Simulation/Simulate.h"
 
 namespace shoal {
@@ -22,6 +23,13 @@ public:
   void prepare(mlir::ModuleOp module);
   void take(mlir::func::FuncOp main);
 
+  /// What an op of the prepared program takes on the machine whose seconds the
+  /// program is made by: that of its shardings, else that of the simulation.
+  /// Nothing without one.
+  std::optional<double> secondsOf(mlir::Operation *op) const {
+    return prices ? prices->secondsOf(op) : std::nullopt;
+  }
+
   /// Prints the forecast and writes its trace. Null where nothing is asked for.
   /// An error where there is no such cluster, or the program has no place on
   /// it. It lives as long as this does.
@@ -34,6 +42,7 @@ private:
 
   const DriverOptions &options;
   PreparedProgram prepared;
+  std::optional<OpPrices> prices;
   Step step;
   Cluster cluster;
   std::optional<Forecast> forecast;

@@ -1,31 +1,22 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "TaskReader.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "shoal/CostModel/BufferBytes.h"
-#include "shoal/CostModel/ScalarOperations.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
-#include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Simulation/Step.h"
-#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static std::string typeOf(Value operand) {
-  std::string text;
-  llvm::raw_string_ostream(text) << getElementTypeOrSelf(operand.getType());
-  return text;
-}
 
 //===----------------------------------------------------------------------===//
 // Before it is lowered
@@ -75,10 +66,9 @@ namespace {
 class Extraction {
 public:
   Extraction(func::FuncOp main, const PreparedProgram &program, bool onDevice)
-      : program(program), meshes(main->getParentOfType<ModuleOp>()),
-        onDevice(onDevice) {
-    main.walk([&](rt::WaitOp wait) { waitedFor.insert(wait.getCollective()); });
-  }
+      : program(program),
+        reader(main->getParentOfType<ModuleOp>(), program, onDevice),
+        onDevice(onDevice) {}
 
   Step extract(Block &block) {
     Step step;
@@ -98,7 +88,7 @@ private:
     else if (isa<RegionBranchOpInterface>(op) && !isa<LoopLikeOpInterface>(op))
       addBranch(op, step);
     else if (computes(op))
-      step.push_back(describeTask(op));
+      step.push_back(readTask(op));
   }
 
   /// What makes no kernel and no call: views, constants, scalars.
@@ -142,54 +132,18 @@ private:
     step.push_back(branch);
   }
 
-  Task describeTask(Operation *op) {
-    auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
-    Task task;
-    // Loops of our own, whatever they are at this stage.
-    bool isKernel = !call || call.runsKernel();
-    task.name = isKernel ? "kernel" : op->getName().stripDialect();
-    task.place = sourcePlace(op->getLoc());
-    task.layer = namePath(op->getLoc());
-    task.op = getNumberNote(op->getLoc());
-    task.bytes = touchedBytes(op);
-    task.isRagged = call && call.isRagged();
-    if (auto found = program.filled.find(task.op.value_or(-1));
-        task.isRagged && found != program.filled.end())
-      task.filled = found->second;
-    if (const auto *collective = findCollective(call)) {
-      task.bytes = collective->first.bytes;
-      task.work = describeCollective(call, collective->second);
-    } else if (std::optional<ProductShape> shape =
-                   call ? call.getProductShape() : std::nullopt) {
-      task.work = ProductWork{typeOf(op->getOperand(0)), *shape};
-    } else {
-      task.work = KernelWork{countScalarOperations(op),
-                             call ? call.countIndexedRows() : 0};
-    }
+  Task readTask(Operation *op) {
+    Task task = reader.read(op);
+    if (auto *collective = std::get_if<CollectiveWork>(&task.work))
+      // Whoever waits for one that began later waits for this, too.
+      collective->isAsync = onDevice;
     return task;
   }
 
-  /// Null of what does not communicate.
-  const std::pair<CollectiveCost, CollectiveWork> *
-  findCollective(rt::RuntimeCallOpInterface call) {
-    std::optional<int64_t> number =
-        call ? call.getCollectiveNumber() : std::nullopt;
-    auto known = static_cast<int64_t>(program.collectives.size());
-    return number && *number < known ? &program.collectives[*number] : nullptr;
-  }
-
-  CollectiveWork describeCollective(rt::RuntimeCallOpInterface call,
-                                    CollectiveWork work) {
-    work.isAsync = waitedFor.contains(work.number);
-    work.packedBytes = call.getScratchBytes(meshes, onDevice);
-    return work;
-  }
-
   const PreparedProgram &program;
-  rt::ProgramMeshes meshes;
+  TaskReader reader;
   bool onDevice;
   llvm::DenseMap<Location, unsigned> taken;
-  llvm::DenseSet<int64_t> waitedFor;
 };
 
 } // namespace

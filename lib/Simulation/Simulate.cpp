@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Simulation/Simulate.h"
+#include "TaskPrice.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -77,7 +78,7 @@ public:
 
 private:
   Status add(const Task &task) {
-    Result<Price> price = priceOf(task);
+    Result<Price> price = priceTask(task, cluster, options);
     if (!price)
       return price.error();
     SimulatedTask simulated{task, *price};
@@ -87,7 +88,8 @@ private:
     else
       addKernel(simulated);
     if (auto *product = std::get_if<ProductWork>(&task.work))
-      result.productFlops += runs * loadOf(task) * flopsOf(product->shape);
+      result.productFlops +=
+          runs * loadOf(task, options) * flopsOf(product->shape);
     result.tasks.push_back(std::move(simulated));
     return std::nullopt;
   }
@@ -178,7 +180,7 @@ private:
   }
 
   void addCollective(const CollectiveWork &work, SimulatedTask &task) {
-    task.packing = packingOf(work);
+    task.packing = packingOf(work, cluster.chip);
     if (task.packing > task.price.time) {
       task.price.bound = Bound::Memory;
       task.price.level = -1;
@@ -189,20 +191,16 @@ private:
     task.launched = launch(std::max(state.clocks.compute, state.clocks.link));
     task.start =
         std::max({state.clocks.compute, state.clocks.host, state.clocks.link});
+    // Of the one before, which nothing computes beside either.
+    Picoseconds rest = std::min(task.start, state.clocks.link);
+    rest = std::max<Picoseconds>(rest - state.clocks.compute, 0);
     task.end = state.clocks.link = task.start + task.price.time;
     if (isBeside) {
       state.ends[work.number] = state.clocks.link;
     } else {
       state.clocks.compute = state.clocks.link;
-      result.exposed += runs * task.price.time;
+      result.exposed += runs * (rest + task.price.time);
     }
-  }
-
-  /// Each byte is read once and written once.
-  Picoseconds packingOf(const CollectiveWork &work) const {
-    return work.packedBytes > 0
-               ? priceKernel(cluster.chip, 2 * work.packedBytes).time
-               : 0;
   }
 
   /// Of something that could begin at `ready`; returns when it begins.
@@ -216,33 +214,6 @@ private:
 
   static double flopsOf(const ProductShape &shape) {
     return 2.0 * shape.batch * shape.m * shape.n * shape.k;
-  }
-
-  /// What the most loaded device has of it, at most what there is room for.
-  double loadOf(const Task &task) const {
-    return task.isRagged ? std::min(1.0, task.filled * options.imbalance) : 1;
-  }
-
-  Result<Price> priceOf(const Task &task) {
-    if (auto *product = std::get_if<ProductWork>(&task.work))
-      return priceProduct(cluster.chip, product->type, product->shape,
-                          task.bytes, loadOf(task));
-    if (auto *kernel = std::get_if<KernelWork>(&task.work))
-      return priceKernel(cluster.chip, task.bytes, kernel->operations,
-                         kernel->indexedRows);
-    auto &collective = std::get<CollectiveWork>(task.work);
-    Result<GroupCounts> counts = countsOf(collective);
-    if (!counts)
-      return counts.error();
-    double load = task.isRagged ? options.imbalance : 1;
-    return priceCollective(cluster, collective.kind, *counts,
-                           std::llround(load * task.bytes));
-  }
-
-  Result<GroupCounts> countsOf(const CollectiveWork &collective) const {
-    if (collective.groups.empty())
-      return countMembers(cluster, collective.axes);
-    return countListedMembers(cluster, collective.groups);
   }
 
   const Cluster &cluster;

@@ -124,6 +124,8 @@ static void bindOptions(nb::module_ &m) {
   bindNested<files, &TargetOptions::optLevel>(options, "opt_level");
   bindNested<&DriverOptions::cuda, &CUDAOptions::archs>(options, "cuda_arch");
   bindNested<&DriverOptions::cuda, &CUDAOptions::tf32>(options, "tf32");
+  bindNested<&DriverOptions::cuda, &CUDAOptions::overlapMemory>(
+      options, "overlap_memory");
   constexpr auto checks = &DriverOptions::checks;
   bindNested<checks, &CheckOptions::finite>(options, "check_finite");
   bindNested<checks, &CheckOptions::replicas>(options, "check_replicas");

@@ -3,7 +3,7 @@
 // RUN: shoal-opt %s --shoal-lower-to-cuda --dump-pass-pipeline -o /dev/null 2>&1 | FileCheck %s --check-prefix=CUDA
 // CUDA-DAG: shoal-fuse-rows{machine=gpu}
 // CUDA-DAG: shoal-split-reductions{machine=gpu}
-// CUDA-DAG: shoal-overlap-collectives{machine=gpu}
+// CUDA-DAG: shoal-overlap-collectives{machine=gpu memory=6.250000e-02}
 // CUDA-DAG: shoal-map-kernels{machine=gpu max-blocks=0}
 
 // RUN: shoal-opt %s --shoal-overlap-collectives=machine=gpu | FileCheck %s --check-prefixes=CHECK,GPU

@@ -74,6 +74,12 @@ struct CommandLine {
       "tf32", cl::cat(category),
       cl::desc("With --target=cuda: compute matrix products of f32 in TF32, "
                "whose mantissa has 10 bits (default: in f32)")};
+  cl::opt<double> overlapMemory{
+      "overlap-memory", cl::value_desc("share"),
+      cl::init(shoal::kOverlapMemory), cl::cat(category),
+      cl::desc("With --target=cuda: how much more a device may hold so that "
+               "collectives run beside kernels, in parts of all that it holds "
+               "(default: 0.0625)")};
   cl::opt<unsigned> optLevel{
       "opt-level", cl::value_desc("0|1|2|3"), cl::cat(category),
       cl::desc("How much LLVM optimises kernels of CPUs (default: as the "
@@ -240,6 +246,7 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   if (!line.cudaArch.empty())
     options.cuda.archs = line.cudaArch;
   options.cuda.tf32 = line.tf32;
+  options.cuda.overlapMemory = line.overlapMemory;
   options.checks = {line.checkFinite, line.checkReplicas};
   if (line.checkFinite.getNumOccurrences() > 0 && line.checkFinite.empty())
     options.checks.finite = "all";

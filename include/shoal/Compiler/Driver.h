@@ -74,6 +74,13 @@ struct DriverOptions {
   std::string cacheDirectory;
 };
 
+/// The file of the machine that a program is made for, by whose memory and
+/// seconds: that of its shardings, else that of its simulation; empty for none.
+inline const std::string &machineFileOf(const DriverOptions &options) {
+  return options.partition.machineFile.empty() ? options.machinePath
+                                               : options.partition.machineFile;
+}
+
 /// Adds what programs consist of; compile adds what their lowerings do.
 void registerCompiler(mlir::DialectRegistry &registry);
 

@@ -3,11 +3,12 @@
 
 #include "BlockSchedule.h"
 #include "../Buffers/BufferAccess.h"
-#include "OpSeconds.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace shoal;
@@ -28,7 +29,7 @@ static bool isCollective(Operation *op) {
 }
 
 bool BlockSchedule::isFence(Operation *op) {
-  return op->hasTrait<OpTrait::IsTerminator>() || isa<rt::CustomCallOp>(op) ||
+  return op->hasTrait<OpTrait::IsTerminator>() ||
          (!isHelper(op) && !accessesOf(op));
 }
 
@@ -39,24 +40,23 @@ static llvm::SetVector<Value> usedValues(Operation *op) {
   return values;
 }
 
-BlockSchedule::BlockSchedule(Operation *first, const Machine &machine) {
+BlockSchedule::BlockSchedule(Operation *first, SecondsOf secondsOf) {
   for (fence = first; !isFence(fence); fence = fence->getNextNode()) {
     if (isHelper(fence))
       continue;
-    if (isCollective(fence))
-      collectives.push_back(nodes.size());
-    nodes.push_back({fence,
-                     estimateSeconds(fence, machine),
-                     isCollective(fence),
-                     /*isNeeded=*/false,
-                     {},
-                     {}});
+    communicates |= isCollective(fence);
+    Node &node = nodes.emplace_back();
+    node.op = fence;
+    node.seconds = secondsOf(fence);
+    node.isCollective = isCollective(fence);
   }
   if (!hasCollectives())
     return;
   addUseEdges();
   addMemoryEdges();
   findNeeded();
+  findLevels();
+  findBuffers();
 }
 
 void BlockSchedule::addEdge(unsigned from, unsigned to) {
@@ -99,65 +99,95 @@ void BlockSchedule::findNeeded() {
       nodes[i].isNeeded |= nodes[next].isCollective || nodes[next].isNeeded;
 }
 
-//===----------------------------------------------------------------------===//
-// List scheduling
-//===----------------------------------------------------------------------===//
+/// What takes less than such a part of the longest collective is short: chains
+/// that went on in turns at each of these would come to their long ones
+/// together, and have nothing to do beside them.
+static constexpr double kShortest = 0.25;
 
-SmallVector<unsigned> BlockSchedule::order(int64_t window) const {
-  SmallVector<unsigned> order;
-  SmallVector<unsigned> missing;
-  // When collectives end; of other ops nobody asks.
-  SmallVector<double> ends(nodes.size(), 0);
-  SmallVector<bool> isDone(nodes.size(), false);
+void BlockSchedule::findLevels() {
+  double longest = 0;
   for (const Node &node : nodes)
-    missing.push_back(node.before.size());
-  double workClock = 0, collectiveClock = 0;
-  size_t nextCollective = 0;
-  unsigned lowest = 0;
-
-  auto isReady = [&](unsigned number) {
-    return missing[number] == 0 && number - lowest <= window;
-  };
-  auto take = [&](unsigned number) {
-    order.push_back(number);
-    isDone[number] = true;
-    for (unsigned next : nodes[number].behind)
-      --missing[next];
-    while (lowest < nodes.size() && isDone[lowest])
-      ++lowest;
-  };
-  auto waitOf = [&](unsigned number) {
-    double wait = 0;
-    for (unsigned before : nodes[number].before)
-      wait = std::max(wait, ends[before] - workClock);
-    return wait;
-  };
-
-  while (order.size() < nodes.size()) {
-    if (nextCollective < collectives.size() &&
-        isReady(collectives[nextCollective])) {
-      unsigned number = collectives[nextCollective++];
-      collectiveClock =
-          std::max(collectiveClock, workClock) + nodes[number].seconds;
-      ends[number] = collectiveClock;
-      take(number);
-      continue;
+    if (node.isCollective)
+      longest = std::max(longest, node.seconds);
+  for (Node &node : nodes)
+    for (unsigned before : node.before) {
+      const Node &other = nodes[before];
+      bool isLong = other.isCollective && other.seconds >= kShortest * longest;
+      node.level = std::max(node.level, other.level + isLong);
     }
-    // The one that stands first of all is ready: what it needs stood before.
-    std::optional<std::tuple<double, bool, unsigned>> best;
-    for (unsigned number = lowest;
-         number < nodes.size() && number - lowest <= window; ++number)
-      if (!isDone[number] && !nodes[number].isCollective && isReady(number)) {
-        std::tuple key(waitOf(number), !nodes[number].isNeeded, number);
-        if (!best || key < *best)
-          best = key;
-      }
-    auto [wait, isLate, number] = *best;
-    workClock += wait + nodes[number].seconds;
-    take(number);
+  for (Node &node : nodes) {
+    auto levelOf = [&](unsigned behind) { return nodes[behind].level; };
+    auto levels = llvm::map_range(node.behind, levelOf);
+    node.due = levels.empty() ? node.level : *llvm::min_element(levels);
   }
-  return order;
 }
+
+void BlockSchedule::findBuffers() {
+  llvm::DenseMap<Value, unsigned> numbers;
+  for (auto [number, node] : llvm::enumerate(nodes)) {
+    llvm::SmallSetVector<unsigned, 4> touched;
+    SmallVector<BufferAccess> accesses = *accessesOf(node.op);
+    for (const BufferAccess &access : accesses) {
+      auto alloc = access.range.root
+                       ? access.range.root.getDefiningOp<memref::AllocOp>()
+                       : nullptr;
+      if (!alloc || alloc->getBlock() != node.op->getBlock() ||
+          !alloc.getType().hasStaticShape())
+        continue;
+      auto [found, isNew] = numbers.try_emplace(alloc, buffers.size());
+      if (isNew)
+        buffers.push_back({sizeInBytes(alloc.getType()), int64_t(number), 0});
+      buffers[found->second].last = number;
+      touched.insert(found->second);
+    }
+    node.buffers.assign(touched.begin(), touched.end());
+    for (unsigned buffer : touched)
+      ++buffers[buffer].users;
+  }
+  findOuterUses(numbers);
+}
+
+void BlockSchedule::findOuterUses(
+    const llvm::DenseMap<Value, unsigned> &numbers) {
+  llvm::DenseSet<Operation *> own;
+  for (const Node &node : nodes)
+    own.insert(node.op);
+  Block *block = fence->getBlock();
+  for (Operation &op : *block) {
+    if (own.contains(&op) || isHelper(&op))
+      continue;
+    for (Value value : usedValues(&op)) {
+      auto found = isa<BaseMemRefType>(value.getType())
+                       ? numbers.find(findBuffer(value))
+                       : numbers.end();
+      if (found == numbers.end())
+        continue;
+      OwnBuffer &buffer = buffers[found->second];
+      if (op.isBeforeInBlock(nodes.front().op)) {
+        buffer.first = -1;
+      } else if (buffer.last < int64_t(nodes.size())) {
+        buffer.last = nodes.size();
+        ++buffer.users;
+      }
+    }
+  }
+}
+
+std::vector<int64_t> BlockSchedule::listLiveBytes() const {
+  std::vector<int64_t> changes(nodes.size() + 1, 0);
+  for (const OwnBuffer &buffer : buffers) {
+    changes[std::max<int64_t>(buffer.first, 0)] += buffer.bytes;
+    if (buffer.last < int64_t(nodes.size()))
+      changes[buffer.last + 1] -= buffer.bytes;
+  }
+  changes.pop_back();
+  std::partial_sum(changes.begin(), changes.end(), changes.begin());
+  return changes;
+}
+
+//===----------------------------------------------------------------------===//
+// Another order
+//===----------------------------------------------------------------------===//
 
 void BlockSchedule::apply(ArrayRef<unsigned> order) {
   assert(order.size() == nodes.size() && "every op has a place");

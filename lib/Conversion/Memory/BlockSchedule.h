@@ -1,15 +1,19 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Orders for the ops of a block in which collectives have work beside them.
+// The ops of a block between which collectives may have work beside them, and
+// what each must come behind.
 
 #ifndef SHOAL_LIB_CONVERSION_MEMORY_BLOCKSCHEDULE_H
 #define SHOAL_LIB_CONVERSION_MEMORY_BLOCKSCHEDULE_H
 
 #include "mlir/IR/Operation.h"
-#include "shoal/Machine/Machine.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace shoal {
+
+/// How long an op takes, alone.
+using SecondsOf = llvm::function_ref<double(mlir::Operation *)>;
 
 /// Neighbouring ops of a block that may change places, and what each must come
 /// behind: the ops whose results it uses, and those that touch the same memory.
@@ -17,41 +21,65 @@ namespace shoal {
 /// of whoever uses them first.
 class BlockSchedule {
 public:
-  /// Of the ops from `first` to the one in front of the next `isFence`, which
-  /// is `getFence()`. What takes how long on `machine` decides.
-  BlockSchedule(mlir::Operation *first, const Machine &machine);
+  struct Node {
+    mlir::Operation *op = nullptr;
+    double seconds = 0;
+    bool isCollective = false;
+    /// Whether a collective must come behind it.
+    bool isNeeded = false;
+    /// The most long collectives that must come in front of it, one behind the
+    /// other.
+    unsigned level = 0;
+    /// The lowest level of those that must come behind it; of the last its own.
+    unsigned due = 0;
+    /// Nodes, by number.
+    llvm::SmallVector<unsigned> before, behind;
+    /// Of `ownBuffers`, those that it touches.
+    llvm::SmallVector<unsigned> buffers;
+  };
 
-  /// Nothing may move across it: it says not what it touches, is a function of
-  /// the user's, or ends the block.
+  /// An allocation of the block.
+  struct OwnBuffer {
+    int64_t bytes;
+    /// The first and the last node to touch it; -1 and the number of nodes
+    /// where ops in front of this part do, and behind it.
+    int64_t first, last;
+    /// How many nodes touch it, and one more where ops behind do.
+    unsigned users = 0;
+  };
+
+  /// Of the ops from `first` to the one in front of the next `isFence`, which
+  /// is `getFence()`.
+  BlockSchedule(mlir::Operation *first, SecondsOf secondsOf);
+
+  /// Nothing may move across it: it says not what it touches, or ends the
+  /// block.
   static bool isFence(mlir::Operation *op);
   mlir::Operation *getFence() const { return fence; }
 
-  bool hasCollectives() const { return !collectives.empty(); }
+  bool hasCollectives() const { return communicates; }
 
-  /// The numbers of the ops in the order that the pass's description says; no
-  /// op comes in front of one that stood more than `window` ops before it.
-  llvm::SmallVector<unsigned> order(int64_t window) const;
+  /// In the order that they had at first, which is that of their numbers.
+  llvm::ArrayRef<Node> getNodes() const { return nodes; }
+  llvm::ArrayRef<OwnBuffer> getBuffers() const { return buffers; }
+  /// Bytes of these that are live at each node, in that order.
+  std::vector<int64_t> listLiveBytes() const;
 
-  /// Moves the ops to this order; `order(0)` is that which they had at first.
+  /// Moves the ops to this order of their numbers.
   void apply(llvm::ArrayRef<unsigned> order);
 
 private:
-  struct Node {
-    mlir::Operation *op;
-    double seconds;
-    bool isCollective;
-    /// Whether a collective must come behind it.
-    bool isNeeded = false;
-    llvm::SmallVector<unsigned> before, behind;
-  };
-
   void addMemoryEdges();
   void addUseEdges();
   void addEdge(unsigned from, unsigned to);
   void findNeeded();
+  void findLevels();
+  void findBuffers();
+  void findOuterUses(const llvm::DenseMap<mlir::Value, unsigned> &numbers);
 
   std::vector<Node> nodes;
-  llvm::SmallVector<unsigned> collectives;
+  std::vector<OwnBuffer> buffers;
+  bool communicates = false;
   mlir::Operation *fence;
 };
 

@@ -148,14 +148,15 @@ void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers,
   });
 }
 
-int64_t shoal::spareForBackground(func::FuncOp func, const MemorySize &size) {
+int64_t shoal::spareForBackground(func::FuncOp func, const MemorySize &size,
+                                  double memory) {
   // Results are arguments, too.
   int64_t bytes = size.arena;
   for (Type type : func.getArgumentTypes())
     if (auto buffer = dyn_cast<MemRefType>(type);
         buffer && buffer.hasStaticShape())
       bytes += sizeInBytes(buffer);
-  return bytes / 16;
+  return int64_t(memory * double(bytes));
 }
 
 //===----------------------------------------------------------------------===//

@@ -87,8 +87,9 @@ void keepUntilWaits(llvm::MutableArrayRef<Buffer> buffers,
                     int64_t bytes);
 
 /// How much larger the arena, which is of `size`, may become so that
-/// collectives run in the background: a sixteenth of all that the device holds.
-int64_t spareForBackground(mlir::func::FuncOp func, const MemorySize &size);
+/// collectives run in the background: `memory` times all that the device holds.
+int64_t spareForBackground(mlir::func::FuncOp func, const MemorySize &size,
+                           double memory);
 
 /// Gives every buffer its offset, by the better of two orders. Results are one
 /// behind the other; no buffer is half in their memory and half in the arena.

@@ -3,8 +3,9 @@
 
 // The pass --shoal-overlap-collectives.
 
-#include "BlockSchedule.h"
 #include "JoinedBuffers.h"
+#include "ListScheduler.h"
+#include "OpSeconds.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "shoal/Conversion/Memory/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
@@ -30,7 +31,7 @@ static PassCounter numRejected(DEBUG_TYPE, "Orders that need too much memory");
 
 /// The parts between fences that have collectives, of all blocks.
 static std::vector<BlockSchedule> findSchedules(func::FuncOp func,
-                                                const Machine &machine) {
+                                                SecondsOf secondsOf) {
   std::vector<BlockSchedule> schedules;
   func.walk([&](Block *block) {
     // What is in a kernel has nothing to move.
@@ -38,7 +39,7 @@ static std::vector<BlockSchedule> findSchedules(func::FuncOp func,
         block->empty())
       return;
     for (Operation *op = &block->front(); op;) {
-      BlockSchedule schedule(op, machine);
+      BlockSchedule schedule(op, secondsOf);
       op = schedule.getFence()->getNextNode();
       if (schedule.hasCollectives())
         schedules.push_back(std::move(schedule));
@@ -65,15 +66,47 @@ static int64_t countMoved(ArrayRef<unsigned> order) {
   });
 }
 
+/// Bytes that are live beside the part's own buffers, at most.
+static int64_t countBytesBeside(const BlockSchedule &schedule,
+                                func::FuncOp func) {
+  Places places(func);
+  FailureOr<SmallVector<Buffer>> buffers =
+      findBuffers(func, places, [](memref::AllocOp) {});
+  if (failed(buffers))
+    return 0;
+  std::vector<int64_t> own = schedule.listLiveBytes();
+  int64_t most = 0;
+  for (auto [number, node] : llvm::enumerate(schedule.getNodes())) {
+    int64_t place = places[node.op].first, live = -own[number];
+    for (const Buffer &buffer : *buffers)
+      if (!buffer.isResult() && buffer.first <= place && place <= buffer.last)
+        live += buffer.bytes;
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+/// From the order that moves ops farthest, whatever it needs, to the one that
+/// there is: what buffers take that lie in each other, and gaps between them,
+/// is known of an order's plan alone.
+static SmallVector<OrderLimits> listLimits(int64_t bytes) {
+  SmallVector<OrderLimits> limits = {OrderLimits()};
+  for (double share : {1.0, 0.97, 0.93, 0.88})
+    limits.push_back({INT64_MAX, int64_t(share * double(bytes))});
+  for (int64_t window : {64, 16, 4, 0})
+    limits.push_back({window, bytes});
+  return limits;
+}
+
 /// Gives the part the order that moves ops farthest while the arena has no more
 /// than `limit` bytes.
 static void reorder(BlockSchedule &schedule, func::FuncOp func, int64_t limit) {
   LDBG() << "the part that ends at "
          << sourcePlace(schedule.getFence()->getLoc());
   ++numBlockParts;
-  for (int64_t window :
-       {INT64_MAX, int64_t(64), int64_t(16), int64_t(4), int64_t(0)}) {
-    SmallVector<unsigned> order = schedule.order(window);
+  int64_t beside = countBytesBeside(schedule, func);
+  for (const OrderLimits &limits : listLimits(limit - beside)) {
+    SmallVector<unsigned> order = orderOps(schedule, limits);
     schedule.apply(order);
     std::optional<MemorySize> size = measureMemory(func);
     int64_t arena = size ? size->arena : INT64_MAX;
@@ -94,23 +127,40 @@ namespace {
 struct OverlapCollectives
     : shoal::impl::OverlapCollectivesBase<OverlapCollectives> {
   using OverlapCollectivesBase::OverlapCollectivesBase;
+  OverlapCollectives(const OverlapCollectivesOptions &options,
+                     OpSeconds seconds)
+      : OverlapCollectivesBase(options), seconds(std::move(seconds)) {}
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isExternal() || !func.isPublic())
       return;
     std::vector<BlockSchedule> schedules =
-        findSchedules(func, machineOf(machine));
+        findSchedules(func, [&](Operation *op) { return secondsOf(op); });
     if (schedules.empty())
       return;
     std::optional<MemorySize> size = measureMemory(func);
     if (!size)
       return;
-    int64_t limit = size->arena + spareForBackground(func, *size);
+    int64_t limit = size->arena + spareForBackground(func, *size, memory);
     // One part after another: where one needs memory, others may move.
     for (BlockSchedule &schedule : schedules)
       reorder(schedule, func, limit);
   }
+
+private:
+  double secondsOf(Operation *op) const {
+    std::optional<double> known = seconds ? seconds(op) : std::nullopt;
+    return known ? *known : estimateSeconds(op, machineOf(machine));
+  }
+
+  OpSeconds seconds;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+shoal::createOverlapCollectives(const OverlapCollectivesOptions &options,
+                                OpSeconds seconds) {
+  return std::make_unique<OverlapCollectives>(options, std::move(seconds));
+}

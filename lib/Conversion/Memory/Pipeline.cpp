@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace shoal;
 
 void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine,
-                                OneDNN oneDNN) {
+                                OneDNN oneDNN, const Overlap &overlap) {
   bool onDevice = machineOf(machine).isDevice;
   // Where a buffer is a part of another one, nothing is written over it.
   if (!onDevice)
@@ -21,9 +21,11 @@ void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine,
   pm.addNestedPass<func::FuncOp>(createAddScratch({machine}));
   // All ops are there by now: their order can be chosen. The plan needs it.
   if (onDevice)
-    pm.addNestedPass<func::FuncOp>(createOverlapCollectives({machine}));
+    pm.addNestedPass<func::FuncOp>(
+        createOverlapCollectives({machine, overlap.memory}, overlap.seconds));
   PlanMemoryOptions plan;
   plan.background = onDevice;
+  plan.memory = overlap.memory;
   pm.addPass(createPlanMemory(plan));
   pm.addPass(createVerifyMemory());
 }

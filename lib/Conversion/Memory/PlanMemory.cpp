@@ -204,12 +204,12 @@ namespace {
 
 /// Gives the plan lives until waits, where it then needs little more.
 void placeForBackground(BufferPlan &plan, func::FuncOp func,
-                        const Places &places) {
+                        const Places &places, double memory) {
   llvm::DenseMap<Value, Value> wholes;
   for (const BufferPart &part : plan.parts)
     wholes[part.buffer.memory] = part.whole;
   int64_t total = plan.size.total();
-  int64_t limit = total + spareForBackground(func, plan.size);
+  int64_t limit = total + spareForBackground(func, plan.size, memory);
   // Gaps may remain between buffers of different sizes: then with fewer.
   for (int64_t bytes : {limit, total, total - total / 16, total - total / 4}) {
     SmallVector<Buffer> kept(plan.buffers);
@@ -248,7 +248,7 @@ struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
       if (failed(plan))
         return signalPassFailure();
       if (background)
-        placeForBackground(*plan, func, places);
+        placeForBackground(*plan, func, places, memory);
       tellPlan(func, *plan, places);
       annotate(func, plan->buffers, places, plan->size);
       replaceByViews(func, *plan);

@@ -21,13 +21,14 @@ void shoal::registerCUDATarget(DialectRegistry &registry) {
   registerDeviceImage(registry);
 }
 
-void shoal::buildCUDALoweringPipeline(OpPassManager &pm) {
+void shoal::buildCUDALoweringPipeline(OpPassManager &pm,
+                                      const Overlap &overlap) {
   constexpr MachineKind machine = MachineKind::GPU;
   buildShoalToLinalgPipeline(pm);
   buildFusionPipeline(pm, machine);
   buildBuffersPipeline(pm);
   buildDevicePipeline(pm, machine);
-  buildMemoryPipeline(pm, machine);
+  buildMemoryPipeline(pm, machine, OneDNN::None, overlap);
   buildDeviceKernelsPipeline(pm, machine);
 }
 
@@ -103,14 +104,17 @@ static LogicalResult checkHostCalls(const ProgramDescription &program) {
 FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
                                            StageSeconds &seconds,
                                            OnPrepared onPrepared,
-                                           OnPlanned onPlanned, bool toLLVM) {
+                                           OnPlanned onPlanned, bool toLLVM,
+                                           const Overlap &overlap) {
   return timed(seconds, "lower", [&]() -> FailureOr<CUDAProgram> {
     FailureOr<ProgramDescription> description = prepareProgram(module);
     if (failed(description) || failed(checkHostCalls(*description)))
       return failure();
     if (onPrepared)
       onPrepared(module);
-    if (failed(runPasses(module, buildCUDALoweringPipeline)))
+    if (failed(runPasses(module, [&](OpPassManager &pm) {
+          buildCUDALoweringPipeline(pm, overlap);
+        })))
       return failure();
     CUDAProgram result;
     LoweredProgram &program = result.program;

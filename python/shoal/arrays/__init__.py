@@ -20,7 +20,7 @@ from shoal.arrays.functions import (
     named_shardings, negative, normal, one_hot, one_kernel, ones, or_one, pad, power, put_rows, ragged_all_to_all,
     ragged_einsum, relu, repeat, reshape, rms_norm, root_of, rsqrt, scan, shape_of, sigmoid, sign, silu, sin,
     softmax, softplus, sqrt, square, stack, stop_gradient, sum, summed, take, take_along_axis, take_rows, top_k,
-    uniform, value_and_grad, where, while_loop, zeros,
+    uniform, value_and_grad, vjp, where, while_loop, zeros,
 )  # fmt: skip
 
 __all__ = [
@@ -32,5 +32,5 @@ __all__ = [
     "one_kernel", "ones", "or_one", "pad", "power", "put_rows", "ragged_all_to_all", "ragged_einsum", "relu",
     "repeat", "reshape", "rms_norm", "root_of", "rsqrt", "scan", "shape_of", "sigmoid", "sign", "silu", "sin",
     "softmax", "softplus", "sqrt", "square", "stack", "stop_gradient", "sum", "summed", "take", "take_along_axis",
-    "take_rows", "top_k", "uniform", "value_and_grad", "where", "while_loop", "zeros",
+    "take_rows", "top_k", "uniform", "value_and_grad", "vjp", "where", "while_loop", "zeros",
 ]  # fmt: skip

@@ -383,6 +383,12 @@ def value_and_grad(function: Callable[..., Any], argnums: Any = 0, has_aux: bool
     return called
 
 
+def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The result, and the function that pulls cotangents back, of trees of arrays; with `has_aux` what the function returns
+    beside it as a third: `shoal.vjp`, or JAX's."""
+    return world_of(like(*primals)).vjp(function, *primals, has_aux=has_aux)
+
+
 def scan(body: Callable[[Any, Any], Any], init: Any, xs: Any) -> Any:
     """`carry, ys[i] = body(carry, xs[i])` for each row i of xs, trees of arrays; gives (carry, ys)."""
     return world_of(like(init, xs)).scan(body, init, xs)

@@ -34,7 +34,7 @@ relu, sigmoid, silu, softplus = jax.nn.relu, jax.nn.sigmoid, jax.nn.silu, jax.nn
 softmax, log_softmax = jax.nn.softmax, jax.nn.log_softmax
 broadcast_to, concatenate, stack, reshape, matmul = jnp.broadcast_to, jnp.concatenate, jnp.stack, jnp.reshape, jnp.matmul
 stop_gradient, while_loop, scan, axis_index = lax.stop_gradient, lax.while_loop, lax.scan, lax.axis_index
-value_and_grad = jax.value_and_grad
+value_and_grad, vjp = jax.value_and_grad, jax.vjp
 shape_of = jnp.shape
 
 

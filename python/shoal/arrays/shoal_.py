@@ -11,7 +11,7 @@ from typing import Any
 
 from shoal.arrays.shoal_rows import add_rows, put_rows, take_rows
 from shoal.frontend import annotations, constants, creation, manual as regions, metrics, random as draws, structure
-from shoal.frontend.autodiff import stop_gradient, value_and_grad
+from shoal.frontend.autodiff import stop_gradient, value_and_grad, vjp
 from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.collectives import all_gather, axis_index, ragged_all_to_all
 from shoal.frontend.contraction import einsum, matmul, ragged_einsum
@@ -40,7 +40,7 @@ __all__ = [
     "named_scope", "negative", "normal", "one_hot", "ones", "or_one", "pad", "power", "put_rows",
     "ragged_all_to_all", "ragged_einsum", "relu", "repeat", "reshape", "rms_norm", "root_of", "rsqrt", "scan",
     "shape_of", "sigmoid", "sign", "silu", "sin", "softmax", "softplus", "sqrt", "square", "stack", "stop_gradient",
-    "sum", "summed", "take", "take_along_axis", "take_rows", "top_k", "uniform", "value_and_grad", "where",
+    "sum", "summed", "take", "take_along_axis", "take_rows", "top_k", "uniform", "value_and_grad", "vjp", "where",
     "while_loop", "zeros",
 ]  # fmt: skip
 

@@ -68,6 +68,8 @@ class CompileOptions:
       gathered parameters, repeat for what costs least; empty for save.
     cuda_arch: the GPUs to assemble kernels for, or "emulated".
     tf32: matrix products of f32 in TF32, on GPUs.
+    overlap_memory: how much more a GPU may hold so that collectives run beside kernels, in parts of all that it
+      holds; micro-batches beside each other, `overlap=` of `shoal.train.step`, take 0.3 to 0.6 (default: 0.0625).
     opt_level: how much LLVM optimises kernels of CPUs, 0 to 3; by default as the environment's
       SHOAL_OPT_LEVEL says, or 3.
     check_finite: "all" or True: a step in which an op makes NaN or an infinity ends
@@ -107,6 +109,7 @@ class CompileOptions:
     remat_collectives: str = ""
     cuda_arch: Sequence[str] = ("sm_90",)
     tf32: bool = False
+    overlap_memory: float = 0.0625
     opt_level: int | None = None
     check_finite: str | bool = ""
     check_replicas: bool = False
@@ -142,6 +145,7 @@ class CompileOptions:
                 setattr(options, name, value)
         options.cuda_arch = list(self.cuda_arch)
         options.tf32 = self.tf32
+        options.overlap_memory = self.overlap_memory
         options.opt_level = self.opt_level
         options.check_finite = self.check_finite
         options.check_replicas = self.check_replicas

@@ -8,16 +8,20 @@ and H hidden size, T = S k choices of a group, D parts of the experts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from shoal.arrays import (
-    Array, ArrayLike, add_rows, as_value, broadcast_to, einsum, iota, logical_and, one_kernel, ones, pad, put_rows,
+    Array, ArrayLike, add_rows, as_value, broadcast_to, concatenate, einsum, iota, logical_and, one_kernel, ones, pad, put_rows,
     ragged_einsum, reshape, sum, take_rows, where, zeros,
 )  # fmt: skip
 from shoal.moe.layout import Layout
 
-__all__ = ["Buffers", "Masks", "Ragged", "Slots", "weighed"]
+__all__ = ["Buffers", "Masks", "Ragged", "Slots", "to_experts", "weighed"]
+
+
+Rows = Array | tuple[Array, ...]
 
 
 class Source(Protocol):
@@ -29,15 +33,20 @@ class Source(Protocol):
     def for_any(self, rows: Array) -> Array:
         """Rows for any function of them that keeps zeros; products alone take them as they are."""
 
-    def combine(self, rows: Array, weights: Array) -> Array:
+    def combine(self, rows: Rows, weights: Array) -> Array:
         """[G, S, M] float32: each token's rows times its weights [G, S, k], summed in their order."""
 
 
 class Buffers(NamedTuple):
-    """Rows for experts and how they lie."""
+    """Rows for experts and how they lie; in chunks, `Dispatch.chunks`, a tuple of them."""
 
-    rows: Array
+    rows: Rows
     source: Source
+
+    def map(self, function: Callable[[Array], Array]) -> Buffers:
+        """With what the function makes of the rows, of each chunk by itself."""
+        rows = self.rows
+        return self._replace(rows=tuple(map(function, rows)) if isinstance(rows, tuple) else function(rows))
 
 
 def _of_slots(rows: Array, weights: ArrayLike, bias: Any) -> Array:
@@ -70,8 +79,8 @@ class Masks(_Slotted):
     places: Array
     layout: Layout
 
-    def combine(self, rows: Array, weights: Array) -> Array:
-        home = self.layout.constrain(rows, None, "tokens", None, None)
+    def combine(self, rows: Rows, weights: Array) -> Array:
+        home = _with_tokens(rows, self.layout)
         mask = mask_of(self.choices.astype("float32"), self.places.astype("float32"), weights)
         return einsum("GSEC,EGCM->GSM", mask, home.astype("float32"))
 
@@ -105,7 +114,7 @@ class Slots(_Slotted):
     shape: tuple[int, int, int]  # S, k, C
     layout: Layout
 
-    def combine(self, rows: Array, weights: Array) -> Array:
+    def combine(self, rows: Rows, weights: Array) -> Array:
         tokens, k, _ = self.shape
         flat = _home(rows, self.layout)
         read = take_rows(flat, self.numbers)
@@ -123,7 +132,7 @@ class Chosen(_Slotted):
     count: int  # S
     layout: Layout
 
-    def combine(self, rows: Array, weights: Array) -> Array:
+    def combine(self, rows: Rows, weights: Array) -> Array:
         flat = _home(rows, self.layout).astype("float32")
         groups, slots, model = flat.shape
         weighted = flat * weights.reshape(groups, slots, 1).astype("float32")
@@ -131,10 +140,29 @@ class Chosen(_Slotted):
         return add_rows(start, self.tokens, weighted)
 
 
-def _home(rows: Array, layout: Layout) -> Array:
+def to_experts(rows: Array, layout: Layout, chunks: int) -> Rows:
+    """[E, G, C, M], experts and what is left of groups on their devices; of several chunks those of C, the last of which
+    may have fewer rows."""
+    size = -(-rows.shape[2] // chunks)
+    if size == rows.shape[2]:
+        return layout.constrain(rows, "ep", "edp", None, None)
+    cut = [rows[:, :, begin : begin + size] for begin in range(0, rows.shape[2], size)]
+    # Cut where tokens are: of all rows at once it would be one exchange.
+    there = [layout.constrain(chunk, None, "tokens", None, None) for chunk in cut]
+    return tuple(layout.constrain(chunk, "ep", "edp", None, None) for chunk in there)
+
+
+def _with_tokens(rows: Rows, layout: Layout) -> Array:
+    """[E, G, C, M] with the groups of their tokens."""
+    chunks = rows if isinstance(rows, tuple) else (rows,)
+    home = [layout.constrain(chunk, None, "tokens", None, None) for chunk in chunks]
+    return concatenate(home, 2) if len(home) > 1 else home[0]
+
+
+def _home(rows: Rows, layout: Layout) -> Array:
     """[E, G, C, M] back with the groups of their tokens: [G, E C, M]."""
-    experts, groups, room, model = rows.shape
-    home = layout.constrain(rows, None, "tokens", None, None)
+    home = _with_tokens(rows, layout)
+    experts, groups, room, model = home.shape
     return home.transpose(1, 0, 2, 3).reshape(groups, experts * room, model)
 
 

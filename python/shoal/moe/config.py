@@ -57,6 +57,8 @@ class MoeConfig(Part):
         no_slots = chooses and self.dispatch.how in ("einsum", "allgather")
         self.refuse(no_slots, "dispatch", 'slots are the router\'s own; "sort" takes them')
         self.refuse(ranks is not None and self.room, "dispatch", "buffers are those of experts")
+        no_rows = self.room is None or self.dispatch.how == "allgather"
+        self.refuse(self.dispatch.chunks > 1 and no_rows, "dispatch", "chunks are of the rows of experts' buffers, and there are none")
 
     def __getattr__(self, name: str) -> Any:
         if name not in FLAT:

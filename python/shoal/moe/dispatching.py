@@ -10,7 +10,7 @@ from shoal.arrays import (
     Array, ArrayLike, argsort, as_value, broadcast_to, cumsum, einsum, full, iota, one_hot, pad, put_rows, sum,
     take_rows, where,
 )  # fmt: skip
-from shoal.moe.buffers import Buffers, Chosen, Masks, Ragged, Slots, mask_of
+from shoal.moe.buffers import Buffers, Chosen, Masks, Ragged, Slots, mask_of, to_experts
 from shoal.moe.config import MoeConfig
 from shoal.moe.exchanging import exchange_rows
 from shoal.moe.layout import SINGLE, Layout
@@ -84,6 +84,8 @@ def _choose(config: MoeConfig, sizes: tuple[int | None, int, int], costs: dict[s
         return "alltoall", "only exchanged rows have a buffer of a device, which is asked for"
     if room is None and t > 1:
         return "allgather", "nothing is dropped, and experts lie in parts"
+    if config.dispatch.chunks > 1:
+        return "sort", "buffers are cut in chunks"
     if config.capacity is not None and config.capacity.padded:
         return "sort", "buffers are padded to their capacity"
     return min(costs, key=costs.__getitem__), "the fewest bytes"
@@ -92,11 +94,6 @@ def _choose(config: MoeConfig, sizes: tuple[int | None, int, int], costs: dict[s
 def _before(rows: Array, weights: Array, config: MoeConfig) -> Array:
     """Weights into the experts, where they are not behind them."""
     return rows * weights[..., None].astype(rows.dtype) if config.dispatch.before else rows
-
-
-def _to_experts(rows: Array, layout: Layout) -> Array:
-    """[E, G, C, M], experts and what is left of groups on their devices."""
-    return layout.constrain(rows, "ep", "edp", None, None)
 
 
 def _by_einsum(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
@@ -108,7 +105,7 @@ def _by_einsum(tokens: Array, routing: Routing, config: MoeConfig, layout: Layou
         mask = mask_of(choices, places, routing.weights)
     else:
         mask = einsum("GSKE,GSKC->GSEC", choices, places)
-    rows = _to_experts(einsum("GSEC,GSM->EGCM", mask, tokens), layout)
+    rows = to_experts(einsum("GSEC,GSM->EGCM", mask, tokens), layout, config.dispatch.chunks)
     return Buffers(rows, Masks(choices, places, layout))
 
 
@@ -124,7 +121,7 @@ def _by_slots(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout
     rows = layout.constrain(rows, "tokens", None, None)  # these travel, and no numbers
     weights = take_rows(routing.weights.reshape(groups, total), choice)
     rows = _before(rows, weights, config).reshape(groups, config.experts.number, room, -1)
-    sent = _to_experts(rows.transpose(1, 0, 2, 3), layout)
+    sent = to_experts(rows.transpose(1, 0, 2, 3), layout, config.dispatch.chunks)
     return Buffers(sent, Slots(number, (count, k, room), layout))
 
 
@@ -132,7 +129,7 @@ def _to_chosen(tokens: Array, routing: Routing, config: MoeConfig, layout: Layou
     groups, experts, room = routing.tokens.shape
     numbers = routing.tokens.reshape(groups, experts * room)
     rows = take_rows(of_valid(tokens, routing.valid), numbers).reshape(groups, experts, room, -1)
-    sent = _to_experts(rows.transpose(1, 0, 2, 3), layout)
+    sent = to_experts(rows.transpose(1, 0, 2, 3), layout, config.dispatch.chunks)
     return Buffers(sent, Chosen(numbers, tokens.shape[1], layout))
 
 

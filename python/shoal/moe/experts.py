@@ -42,15 +42,20 @@ def apply_experts(
       multiplies each row with its expert's matrix, however the rows lie; what it makes of a row
       of zeros must be zero, or not be read. TraceError where its rows are not of the size of those that it got.
     """
+    linear = buffers.source.linear
     if function is None:
-        return buffers._replace(rows=feed_forward_of(buffers.source.linear, buffers.rows, params, config))
-    given = buffers.source.for_any(buffers.rows)
-    rows = function(buffers.source.linear, given, params, config)
-    check(
-        rows.shape == given.shape,
-        f"apply_experts: the function made rows {list(rows.shape)} of rows {list(given.shape)}",
-    )
-    return buffers._replace(rows=rows)
+        return buffers.map(lambda rows: feed_forward_of(linear, rows, params, config))
+
+    def applied(rows: Array) -> Array:
+        given = buffers.source.for_any(rows)
+        made = function(linear, given, params, config)
+        check(
+            made.shape == given.shape,
+            f"apply_experts: the function made rows {list(made.shape)} of rows {list(given.shape)}",
+        )
+        return made
+
+    return buffers.map(applied)
 
 
 def feed_forward_of(linear: Linear, rows: Array, params: Params, config: MoeConfig) -> Array:

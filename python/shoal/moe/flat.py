@@ -50,6 +50,7 @@ FLAT: dict[str, Row] = {
     "renormalize_after_drop": Row("capacity", "renormalize", False),
     "moe_pad_expert_input_to_capacity": Row("capacity", "padded", False),
     "moe_expert_rank_capacity_factor": Row("dispatch", "rank_factor"),
+    "a2a_ffn_overlap_degree": Row("dispatch", "chunks", 1),
     "moe_token_dispatcher_type": Row("dispatch", "how", "auto"), "is_postscore": Row("dispatch", "before", True),
     "hidden_act": Row("experts", "act", "gelu"), "gated_linear_unit": Row("experts", "gated", False),
     "swiglu_limit": Row("clamp", "limit"), "swiglu_alpha": Row("clamp", "alpha", 1.702),

@@ -47,7 +47,7 @@ _COEFFICIENT = "neither a number nor a tuple of one for each layer"
 LOSSES = ("aux_loss", "seq_aux_loss", "global_aux_loss", "gshard", "importance")
 
 LAWS: dict[str, Law] = {
-    **dict.fromkeys(("number", "hidden", "k", "chosen", "least", "alignment", "microbatches", "interleave"), _SIZE),
+    **dict.fromkeys(("number", "hidden", "k", "chosen", "least", "alignment", "microbatches", "interleave", "chunks"), _SIZE),
     **dict.fromkeys(("best_of", "group_size"), _SIZE._replace(is_optional=True)),
     **dict.fromkeys(("scaling", "rank_factor"), _POSITIVE._replace(is_optional=True)),
     "limit": _POSITIVE,

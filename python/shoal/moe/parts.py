@@ -261,11 +261,14 @@ class Dispatch(Part):
 
     before: the weights of choices are multiplied in before the experts, not behind. rank_factor: rows that a device has
     room for, in multiples of the mean of all devices' choices, where rows are exchanged; None: for all that could come.
+    chunks: experts' buffers travel, and are multiplied, in so many parts of their rows, so that one part's exchange runs
+    beside another's products (Tutel's adaptive pipelining, arXiv 2206.03382, section 3.3).
     """
 
     how: str = "auto"
     before: bool = False
     rank_factor: float | None = None
+    chunks: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()

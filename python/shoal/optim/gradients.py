@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import (
-    Array, ArrayLike, as_value, fold_in, full, iota, is_array, largest, like, max, mean, moveaxis, or_one, scan,
-    sum, summed, value_and_grad, where,
+    Array, ArrayLike, as_value, fold_in, full, iota, is_array, largest, like, max, mean, moveaxis, ones, or_one, scan,
+    stack, sum, summed, value_and_grad, vjp, where,
 )  # fmt: skip
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes, metrics, pytrees
@@ -52,7 +52,7 @@ def _on_host(leaf: Any) -> Any:
 
 def accumulate(
     loss: Callable[..., Any], count: int, *, has_aux: bool = False, weighted: bool = False,
-    key: ArrayLike | None = None,
+    key: ArrayLike | None = None, overlap: int = 1,
 ) -> Callable[..., Any]:  # fmt: skip
     """`value_and_grad(loss)` over `count` micro-batches, one after the other in one program.
 
@@ -65,6 +65,9 @@ def accumulate(
       of the whole batch: of integers and bools the sum, of floats the mean by the micro-batches' weights
       (where there are none, the mean), of `train.summed` and `train.largest` what these say.
     key: the loss is called with `key=`: this one, or of several micro-batches `random.fold_in(key, i)`.
+    overlap: so many micro-batches, a divisor of `count`, are independent of each other in one block: what one sends runs
+      beside another's kernels, where collectives run in the background. The same numbers, to the bit; values
+      for the backward pass of all of them are held.
 
     Returns what `value_and_grad` returns: (value, gradients), or ((value, aux), gradients). Sums are
     made in float32 or wider, and gradients are rounded to the parameters' types once; the value is float32
@@ -72,13 +75,17 @@ def accumulate(
     """
     if count < 1:
         raise TraceError(f"accumulate: expected at least one micro-batch, got {count}")
-    gradient = value_and_grad(_parts_of(loss, has_aux, weighted), has_aux=True)
+    if overlap < 1 or count % overlap:
+        raise TraceError(f"accumulate: {count} micro-batches are not divisible by overlap={overlap}")
+    parts = _parts_of(loss, has_aux, weighted)
+    gradient = value_and_grad(parts, has_aux=True)
 
     def value_and_gradient(params: Tree, *batch: Tree) -> Any:
         if count == 1:
             (total, (weight, aux)), grads = gradient(params, *batch, **_named(key))
         else:
-            (total, (weight, aux)), grads = _summed(gradient, count, params, batch, key)
+            gradients = _one_by_one(gradient) if overlap == 1 else _beside(parts)
+            (total, (weight, aux)), grads = _summed(gradients, (count, overlap), params, batch, key)
         total = widened(total)
         weight = or_one(widened(weight) if weighted else full((), count, total.dtype, like=total))
 
@@ -114,28 +121,79 @@ def _named(key: ArrayLike | None) -> dict[str, ArrayLike]:
     return {} if key is None else {"key": key}
 
 
-def _summed(
-    gradient: Callable[..., Any], count: int, params: Tree, batch: Tree, key: ArrayLike | None
-) -> Any:
-    """As `gradient`, summed over micro-batches, each with a key of its own; metrics are those of all."""
+# (params, [(micro-batch, its key)]) to [((total, (weight, aux)), gradients)].
+_Gradients = Callable[[Tree, list[tuple[Tree, dict[str, ArrayLike]]]], list[Any]]
+
+
+def _one_by_one(gradient: Callable[..., Any]) -> _Gradients:
+    return lambda params, micros: [gradient(params, *micro, **key) for micro, key in micros]
+
+
+def _beside(parts: Callable[..., Any]) -> _Gradients:
+    """All forward passes stand before all backward passes, so that the values of all are held anyway, and whoever orders
+    ops needs no more memory to let them run beside each other."""
+
+    def gradients(params: Tree, micros: list[tuple[Tree, dict[str, ArrayLike]]]) -> list[Any]:
+        forward = [_forward(parts, params, *micro) for micro in micros]
+        return [(made, pull(ones((), made[0].dtype, like=made[0]))[0]) for made, pull in forward]
+
+    return gradients
+
+
+def _forward(parts: Callable[..., Any], params: Tree, micro: Tree, key: dict[str, ArrayLike]) -> tuple[Any, Any]:
+    """(total, (weight, aux)), and what pulls back to the parameters."""
+    total, pull, rest = vjp(lambda params: parts(params, *micro, **key), params, has_aux=True)
+    if total.shape or not dtypes.is_float(total.dtype):
+        raise TraceTypeError(f"accumulate: expected the loss to be a scalar of floats, got {total!r}")
+    return (total, rest), pull
+
+
+def _summed(gradients: _Gradients, counts: tuple[int, int], params: Tree, batch: Tree, key: ArrayLike | None) -> Any:
+    """Summed over micro-batches, each with a key of its own; metrics are those of all. counts: of micro-batches, and of
+    those that are computed together."""
     of = like(*pytrees.flatten((params, batch))[0])
+    count, together = counts
     rows = pytrees.map_leaves(lambda leaf: _micro_batches(as_value(leaf, of), count), batch)
     numbers = () if key is None else (iota((count,), 0, like=of),)
     kinds: list[str] = []
 
-    def step(grads: Tree, item: Tree) -> Any:
-        micro, number = item
-        own = _named(fold_in(key, number[0], like=number[0]) if number else None)
-        made, new = gradient(params, *micro, **own)
-        kinds[:] = [metrics.kind_of(as_value(leaf, of)) for leaf in pytrees.flatten(made[1][1])[0]]
-        return zip_leaves(lambda total, g: total + widened(g), grads, new), made
+    def own_key(number: tuple[Array, ...]) -> dict[str, ArrayLike]:
+        return _named(fold_in(key, number[0], like=number[0]) if number else None)
+
+    def step(grads: Tree, items: list[Tree]) -> Any:
+        results = gradients(params, [(micro, own_key(number)) for micro, number in items])
+        for made, new in results:
+            kinds[:] = [metrics.kind_of(as_value(leaf, of)) for leaf in pytrees.flatten(made[1][1])[0]]
+            grads = zip_leaves(lambda total, g: total + widened(g), grads, new)
+        return grads, [made for made, _ in results]
 
     start = sums_like(pytrees.map_leaves(lambda leaf: as_value(leaf, of), params))
-    grads, (totals, (weights, aux)) = scan(step, start, (rows, numbers))
+    grads, (totals, (weights, aux)) = _scanned(step, start, (rows, numbers), count // together, together)
     leaves, spec = pytrees.flatten(aux)
     whole = [_whole(kind, leaf, weights) for kind, leaf in zip(kinds, leaves)]
     weight = pytrees.map_leaves(lambda leaf: sum(widened(leaf)), weights)
     return (sum(widened(totals)), (weight, pytrees.unflatten(spec, whole))), grads
+
+
+def _scanned(body: Callable[[Tree, list[Tree]], Any], start: Tree, xs: Tree, trips: int, together: int) -> Any:
+    """`scan` whose trips have so many rows of xs each, as a list; one trip is no loop."""
+
+    def trip(carry: Tree, rows: Tree) -> Any:
+        items = [pytrees.map_leaves(lambda leaf, i=i: leaf[i], rows) for i in range(together)]
+        carry, made = body(carry, items)
+        return carry, pytrees.map_leaves(lambda *leaves: stack(leaves, 0), *made)
+
+    if trips == 1:
+        return trip(start, xs)
+    if together == 1:
+        def single(carry: Tree, row: Tree) -> Any:
+            carry, made = body(carry, [row])
+            return carry, made[0]
+
+        return scan(single, start, xs)
+    cut = pytrees.map_leaves(lambda leaf: leaf.reshape((trips, together, *leaf.shape[1:])), xs)
+    carry, made = scan(trip, start, cut)
+    return carry, pytrees.map_leaves(lambda leaf: leaf.reshape((trips * together, *leaf.shape[2:])), made)
 
 
 def _whole(kind: str, parts: Array, weights: Array | tuple[()]) -> Array:

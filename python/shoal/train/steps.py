@@ -41,6 +41,7 @@ def step(
     has_aux: bool = False,
     weighted: bool = False,
     micro_batches: int = 1,
+    overlap: int = 1,
     compute: Any = None,
     inputs: Any = None,
     buffers: Buffers | None = None,
@@ -51,7 +52,7 @@ def step(
 
     loss: of (params, batch): a scalar; with `has_aux` and `weighted` as in `optim.accumulate`,
       the aux a dict of metrics. A `dynamic_loss_scale` optimiser has it scaled.
-    micro_batches: into how many a batch is cut; see `optim.accumulate`.
+    micro_batches: into how many a batch is cut; overlap: how many of them run beside each other; see `optim.accumulate`.
     compute: the type that parameters are cast to for the loss, those that are floats and no buffers. The
       batch keeps its types, as it has masks and weights, but for its `inputs`.
     inputs: which floats of the batch are cast, too: a tree of bools like it, or a prefix of one, as True for
@@ -70,7 +71,7 @@ def step(
     """
     check_arguments(
         "step", loss=(loss, CALLABLE), optimizer=(optimizer, _TRANSFORM), has_aux=(has_aux, FLAG),
-        weighted=(weighted, FLAG), micro_batches=(micro_batches, SIZE),
+        weighted=(weighted, FLAG), micro_batches=(micro_batches, SIZE), overlap=(overlap, SIZE),
         buffers=(buffers, or_none(instance_of(Buffers, what="train.Buffers"))), seed=(seed, or_none(COUNT)),
     )  # fmt: skip
     declared = buffers_of(loss) if buffers is None else buffers
@@ -84,7 +85,8 @@ def step(
         key = fold_in(random_key(seed or 0), state.step) if draws else None
         scaled = _scaled(_computed(loss, declared, compute, inputs), _scale_of(state.optimizer), **form)
         with step_with(declared):
-            result, grads = accumulate(scaled, micro_batches, **form, key=key)(state.params, batch)
+            summed = accumulate(scaled, micro_batches, **form, key=key, overlap=overlap)
+            result, grads = summed(state.params, batch)
         return (result if has_aux else (result, {})), grads if gradients is None else _constrained(grads, gradients)
 
     def train_step(state: TrainState, batch: Tree) -> tuple[TrainState, dict[str, Any]]:

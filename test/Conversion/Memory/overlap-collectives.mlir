@@ -156,3 +156,54 @@ func.func @pointers(%x: memref<8xi32>, %pointer: !llvm.ptr) {
   memref.store %0, %x[%c0] : memref<8xi32>
   return
 }
+
+// -----
+
+// Two chains of exchanges that are independent, one written behind the other,
+// as of two micro-batches, go on in turns: both send before one of them reads
+// what it got. There is memory for that where it is allowed.
+// RUN: shoal-opt %s --split-input-file --shoal-overlap-collectives="memory=4" | FileCheck %s --check-prefix=HALVES
+// HALVES-LABEL: func.func @halves
+// HALVES: linalg.exp ins(%arg0
+// HALVES: collective = 0
+// HALVES: linalg.exp ins(%arg1
+// HALVES: collective = 2
+// HALVES: linalg.exp
+// HALVES: collective = 1
+// HALVES: linalg.exp
+// HALVES: collective = 3
+shoal.mesh @mesh = <["x" = 16]>
+func.func @halves(%a: memref<16777216xf32>, %b: memref<16777216xf32>, %aa: memref<16777216xf32>, %bb: memref<16777216xf32>) {
+  %a0 = memref.alloc() : memref<16777216xf32>
+  %a1 = memref.alloc() : memref<16777216xf32>
+  %a2 = memref.alloc() : memref<16777216xf32>
+  linalg.exp ins(%a : memref<16777216xf32>) outs(%a0 : memref<16777216xf32>)
+  rt.all_reduce sum @mesh {"x"} ins(%a0 : memref<16777216xf32>) outs(%a1 : memref<16777216xf32>) {collective = 0 : i64}
+  linalg.exp ins(%a1 : memref<16777216xf32>) outs(%a2 : memref<16777216xf32>)
+  rt.all_reduce sum @mesh {"x"} ins(%a2 : memref<16777216xf32>) outs(%aa : memref<16777216xf32>) {collective = 1 : i64}
+  %b0 = memref.alloc() : memref<16777216xf32>
+  %b1 = memref.alloc() : memref<16777216xf32>
+  %b2 = memref.alloc() : memref<16777216xf32>
+  linalg.exp ins(%b : memref<16777216xf32>) outs(%b0 : memref<16777216xf32>)
+  rt.all_reduce sum @mesh {"x"} ins(%b0 : memref<16777216xf32>) outs(%b1 : memref<16777216xf32>) {collective = 2 : i64}
+  linalg.exp ins(%b1 : memref<16777216xf32>) outs(%b2 : memref<16777216xf32>)
+  rt.all_reduce sum @mesh {"x"} ins(%b2 : memref<16777216xf32>) outs(%bb : memref<16777216xf32>) {collective = 3 : i64}
+  return
+}
+
+// -----
+
+// A function of the user's says what it touches, as all calls do: what needs
+// nothing of it comes before it.
+// CHECK-LABEL: func.func @own_function
+// CHECK: collective = 0
+// CHECK-NEXT: linalg.exp ins(%arg1
+// CHECK-NEXT: rt.custom_call
+shoal.mesh @mesh = <["x" = 16]>
+func.func @own_function(%x: memref<4096xf32>, %z: memref<4096xf32>, %y: memref<4096xf32>, %w: memref<4096xf32>,
+                        %v: memref<4096xf32>) {
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {collective = 0 : i64}
+  rt.custom_call "scale" ins(%y : memref<4096xf32>) outs(%v : memref<4096xf32>)
+  linalg.exp ins(%z : memref<4096xf32>) outs(%w : memref<4096xf32>)
+  return
+}

@@ -88,6 +88,17 @@ TEST(SimulateTest, CollectivesRunBesideKernels) {
   EXPECT_DOUBLE_EQ(inMicroseconds(run(step, makeCluster()).time), 9);
 }
 
+TEST(SimulateTest, WhatIsWaitedForBeforeACollectiveIsExposed) {
+  // The second one is waited for at once, and comes behind the first.
+  Cluster cluster = makeCluster();
+  cluster.chip.overlaps = true;
+  SimulatedStep result =
+      run({collective(5, 0, true), kernel(3), collective(2, 1), kernel(1)},
+          cluster);
+  EXPECT_DOUBLE_EQ(inMicroseconds(result.time), 8);
+  EXPECT_DOUBLE_EQ(inMicroseconds(result.exposed), 4);
+}
+
 TEST(SimulateTest, LoopsRepeatTheirBody) {
   auto loop = std::make_shared<Loop>();
   loop->trips = 10;

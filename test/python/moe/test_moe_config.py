@@ -71,6 +71,7 @@ FIELDS = {
     "batch_prioritized_routing": (POSITION, True),
     "renormalize_after_drop": (DROPS, True),
     "moe_pad_expert_input_to_capacity": ({"moe_router_topk": 8, **DROPS}, True),
+    "a2a_ffn_overlap_degree": (DROPS, 2),
     "moe_expert_rank_capacity_factor": ({"moe_token_dispatcher_type": "alltoall"}, 1.5),
     "moe_token_dispatcher_type": (DROPS, "einsum"),
     "is_postscore": ({}, False),

@@ -12,6 +12,8 @@
 #include "mlir/Pass/Pass.h"
 #include "shoal/Machine/Machine.h"
 #include "shoal/Machine/OneDNN.h"
+#include <functional>
+#include <optional>
 
 namespace shoal {
 
@@ -32,16 +34,38 @@ inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
 /// the results' memory instead, behind which the argument is not used.
 inline constexpr llvm::StringLiteral kResultOffsetAttr = "shoal.result_offset";
 
+/// By what part of what a device holds it may hold more so that collectives run
+/// beside kernels, where nobody says another.
+inline constexpr double kOverlapMemory = 1.0 / 16;
+
+/// How long an op on buffers takes alone, on a machine that is described
+/// elsewhere; nothing of one that nobody knows.
+using OpSeconds = std::function<std::optional<double>(mlir::Operation *)>;
+
+/// What decides what runs beside collectives: seconds, where they are known,
+/// and the memory that it may take.
+struct Overlap {
+  OpSeconds seconds = {};
+  double memory = kOverlapMemory;
+};
+
 #define GEN_PASS_DECL
 #include "shoal/Conversion/Memory/Passes.h.inc"
+/// By these seconds where they are known, else by those of its own.
+std::unique_ptr<mlir::Pass>
+createOverlapCollectives(const OverlapCollectivesOptions &options,
+                         OpSeconds seconds);
+
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Memory/Passes.h.inc"
 
 /// A plan for each product, the order of the ops on `machine`, and a place for
 /// each buffer in one arena. On a device calls are those of its runtime, whose
-/// collectives run while what comes behind them does. A CPU may have oneDNN.
+/// collectives run while what comes behind them does, by `overlap`. A CPU may
+/// have oneDNN.
 void buildMemoryPipeline(mlir::OpPassManager &pm, MachineKind machine,
-                         OneDNN oneDNN = OneDNN::None);
+                         OneDNN oneDNN = OneDNN::None,
+                         const Overlap &overlap = {});
 
 } // namespace shoal
 

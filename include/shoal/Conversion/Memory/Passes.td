@@ -164,6 +164,10 @@ def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def OverlapMemoryOption : Option<"memory", "memory", "double", /*default=*/"kOverlapMemory",
+  "How much more a device may hold so that collectives run beside kernels, in "
+  "parts of all that it holds">;
+
 def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp"> {
   let summary = "Begin collectives early and use their results late";
   let description = [{
@@ -172,14 +176,25 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     not, as many as fill the time that it takes. A list scheduler goes through
     each block with two clocks, one of work and one of collectives: a collective
     begins as soon as its operands are there; then comes the op that waits
-    least; of equals one that a later collective needs; of equals the first.
-    Times are estimates from bytes and products. Collectives keep their order,
-    which all devices must agree on. Nothing moves across loops, branches and
-    functions of the user's.
+    least; of equals one that a later collective needs, of several such the
+    one behind fewer long collectives, so that independent chains of ops, as of
+    two micro-batches, go on in turns; of equals the first. Of collectives, too, those
+    behind fewer come first: the order is the program's, so all devices agree on
+    it. Long is what takes a quarter of the longest one's time or more: chains
+    that took turns at each short one would come to their long ones together.
+    Nobody runs what is used only three long collectives later. Nothing moves
+    across loops and branches.
 
-    The arena grows by no more than a sixteenth of what the device holds, its
-    arguments and results counted: an order whose plan needs more than that is
-    tried again with ops moved less far, in the end with none.
+    Times are those of a machine file, where one is given (`--machine`,
+    `--simulate`), by the prices of its simulation; else estimates from bytes
+    and products.
+
+    The arena grows by no more than `memory` times what the device holds, its
+    arguments and results counted. An order whose plan needs more is tried again
+    so that an op comes before its turn only where no more is live then, and
+    until its turn if all others follow in their first order; where its plan
+    still has gaps beyond that, with less memory, then with ops moved less far,
+    in the end with none.
 
     ```mlir
     func.func @main(%x: memref<4096xf32>, %z: memref<4096xf32>, %y: memref<4096xf32>, %w: memref<4096xf32>) {
@@ -201,7 +216,7 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     }
     ```
   }];
-  let options = [MachineOption];
+  let options = [MachineOption, OverlapMemoryOption];
 }
 
 def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
@@ -234,7 +249,7 @@ def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
 
     With `background`, of targets that communicate while other work runs, what a
     collective reads keeps its place until the first op that must wait for it,
-    where the arena does not grow by more than a sixteenth of what the device
+    where the arena does not grow by more than `memory` times what the device
     holds; no op in between then waits because it would write there.
 
     ```mlir
@@ -257,7 +272,8 @@ def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"background", "background", "bool", /*default=*/"false",
-           "Whether collectives run while what comes behind them does">
+           "Whether collectives run while what comes behind them does">,
+    OverlapMemoryOption
   ];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }

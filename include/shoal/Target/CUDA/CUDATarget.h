@@ -9,6 +9,7 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "shoal/Conversion/Memory/Passes.h"
 #include "shoal/Target/Target.h"
 
 namespace shoal {
@@ -21,6 +22,9 @@ struct CUDAOptions {
   std::string toolkitDirectory;
   /// Products of f32 in TF32, which has ten bits of mantissa.
   bool tf32 = false;
+  /// How much more a device may hold so that collectives run beside kernels,
+  /// in parts of all that it holds.
+  double overlapMemory = kOverlapMemory;
 };
 
 struct CUDAProgram {
@@ -36,7 +40,8 @@ struct CUDAProgram {
 void registerCUDATarget(mlir::DialectRegistry &registry);
 
 /// The passes from a per-device program to calls of the runtime, and kernels.
-void buildCUDALoweringPipeline(mlir::OpPassManager &pm);
+void buildCUDALoweringPipeline(mlir::OpPassManager &pm,
+                               const Overlap &overlap = {});
 /// Registers the above as `--shoal-lower-to-cuda`.
 void registerCUDAPipelines();
 
@@ -45,11 +50,10 @@ void registerCUDAPipelines();
 /// concern. toLLVM: false where nobody makes a file of it, and what is known
 /// when memory is planned is all that is asked for; kernels stay in the module
 /// then.
-mlir::FailureOr<CUDAProgram> lowerForCUDA(mlir::ModuleOp module,
-                                          StageSeconds &seconds,
-                                          OnPrepared onPrepared = {},
-                                          OnPlanned onPlanned = {},
-                                          bool toLLVM = true);
+mlir::FailureOr<CUDAProgram>
+lowerForCUDA(mlir::ModuleOp module, StageSeconds &seconds,
+             OnPrepared onPrepared = {}, OnPlanned onPlanned = {},
+             bool toLLVM = true, const Overlap &overlap = {});
 
 /// Makes the executable or shared library `outputPath` of what lowerForCUDA
 /// made.
