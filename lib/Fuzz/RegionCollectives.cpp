@@ -232,9 +232,9 @@ static bool makeAxisIndex(Collective c) {
 
 bool shoal::fuzz::makeCollective(ProgramBuilder &p) {
   static constexpr bool (*kinds[])(Collective) = {
-      makeAllReduce, makeAllGather,      makeReduceScatter, makeAxisIndex,
-      makeAllToAll,  makeRaggedAllToAll, makeShift,         makeAllSlice,
-      makePairs};
+      makeAllReduce, makeAllGather, makeReduceScatter,
+      makeAxisIndex, makeAllToAll,  makeRaggedAllToAll,
+      makeShift,     makeAllSlice,  makePairs};
   auto input = p.pick([](const Known &) { return true; });
   return input && p.choices.pick(kinds)(Collective{p, *input});
 }

@@ -15,8 +15,7 @@ int64_t Topology::rankWith(int64_t mesh, const Axes &ours, int64_t otherMesh,
 /// The index that a permute has for `index` on the other side of it: `there` of
 /// the pair whose `here` it is, or `distance` further.
 static std::optional<int64_t> partnerOf(const CollectivePermuteCall &call,
-                                        int64_t index,
-                                        int64_t IndexPair::*here,
+                                        int64_t index, int64_t IndexPair::*here,
                                         int64_t IndexPair::*there,
                                         int64_t distance) {
   if (!call.pairs)

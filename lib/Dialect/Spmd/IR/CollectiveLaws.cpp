@@ -102,8 +102,9 @@ LogicalResult shoal::spmd::verifyMoves(Operation *op, ArrayRef<MoveAttr> moves,
 static LogicalResult verifyPairs(Operation *op, ArrayRef<int64_t> pairs,
                                  int64_t p) {
   if (pairs.size() % 2 != 0)
-    return op->emitOpError() << "pairs: " << pairs.size()
-                             << " indices are no pairs of a source and a target";
+    return op->emitOpError()
+           << "pairs: " << pairs.size()
+           << " indices are no pairs of a source and a target";
   llvm::SmallSet<int64_t, 8> sources, targets;
   for (auto [place, index] : llvm::enumerate(pairs)) {
     if (index < 0 || index >= p)
@@ -111,18 +112,16 @@ static LogicalResult verifyPairs(Operation *op, ArrayRef<int64_t> pairs,
                                << " is not in the range [0, " << p << ")";
     bool isFirst = place % 2 == 0;
     if (!(isFirst ? sources : targets).insert(index).second)
-      return op->emitOpError() << "pairs[" << place << "]: index " << index
-                               << " is a " << (isFirst ? "source" : "target")
-                               << " for the second time";
+      return op->emitOpError()
+             << "pairs[" << place << "]: index " << index << " is a "
+             << (isFirst ? "source" : "target") << " for the second time";
   }
   return success();
 }
 
-LogicalResult
-shoal::spmd::verifyPermutation(Operation *op, AxesAttr sourceAxes,
-                               AxesAttr targetAxes, MeshAttr mesh,
-                               int64_t shift,
-                               std::optional<ArrayRef<int64_t>> pairs) {
+LogicalResult shoal::spmd::verifyPermutation(
+    Operation *op, AxesAttr sourceAxes, AxesAttr targetAxes, MeshAttr mesh,
+    int64_t shift, std::optional<ArrayRef<int64_t>> pairs) {
   if (!coverSameAxes(sourceAxes.getAxes(), targetAxes.getAxes(), mesh))
     return op->emitOpError()
            << "source axes " << toString(sourceAxes) << " and target axes "
