@@ -59,7 +59,8 @@ class ShardingImporter:
             with refused_at(op):
                 self._collect_meshes(op)
                 tilings.extend((op, tiling) for tiling in tilings_of(op))
-        names_meshes = bool(self.meshes)
+        # The order of a mesh may be any where nothing reads a device's number.
+        is_free = not self.meshes and not self._reads_numbers(module)
         with refused_at(module.operation):
             self._add_gspmd_mesh([tiling for _, tiling in tilings], module)
         if mesh and not self.meshes:
@@ -69,7 +70,7 @@ class ShardingImporter:
         for op, tiling in sorted(tilings, key=lambda found: found[1].alike):
             with refused_at(op):
                 self._axes_of_tiling(tiling)
-        if not names_meshes and len(self.meshes) > 1:
+        if is_free and len(self.meshes) > 1:
             self._keep_fewest([tiling for _, tiling in tilings])
 
     @property
@@ -239,6 +240,10 @@ class ShardingImporter:
         mesh.name = next(name for name in names if name not in taken)
         self.meshes[mesh.name] = mesh
         return mesh
+
+    @staticmethod
+    def _reads_numbers(module: ir.Module) -> bool:
+        return any(op.name == "stablehlo.partition_id" for op in walk(module.operation))
 
     @staticmethod
     def _check_replicas(module: ir.Module) -> None:
