@@ -63,8 +63,9 @@ void Orders::followOperands() {
   for (Problem::Op &op : problem.ops) {
     std::optional<unsigned> largest;
     for (unsigned value : op.operands)
-      if (isSomewhere[value] && (!largest || bytesOf(problem.values[value]) >
-                                                 bytesOf(problem.values[*largest])))
+      if (isSomewhere[value] &&
+          (!largest ||
+           bytesOf(problem.values[value]) > bytesOf(problem.values[*largest])))
         largest = value;
     if (!isGiven(op) && largest)
       op.deviceOrder = orderOf(makers[*largest]);
@@ -88,7 +89,8 @@ double Orders::costOf(unsigned number, unsigned order) const {
     for (unsigned user : users[value])
       if (orderOf(user) != order)
         others.insert(orderOf(user));
-    bytes += static_cast<double>(others.size()) * bytesOf(problem.values[value]);
+    bytes +=
+        static_cast<double>(others.size()) * bytesOf(problem.values[value]);
   }
   return bytes;
 }
@@ -108,7 +110,8 @@ bool Orders::improve() {
         if (double bytes = costOf(number, orderOf(user)); bytes <= least)
           std::tie(best, least) = std::pair(orderOf(user), bytes);
     for (unsigned value : op.operands)
-      if (unsigned order = orderOf(makers[value]); costOf(number, order) < least)
+      if (unsigned order = orderOf(makers[value]);
+          costOf(number, order) < least)
         std::tie(best, least) = std::pair(order, costOf(number, order));
     changes |= best != op.deviceOrder;
     op.deviceOrder = best;
