@@ -7,7 +7,6 @@
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
-#include "shoal/Sharding/DeviceOrders.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -77,6 +76,13 @@ private:
   }
   ArrayRef<int64_t> shapeOf(unsigned id) const {
     return result.problem.values[id].shape;
+  }
+  /// The mesh that the value with this id is made on.
+  unsigned deviceOrderOf(unsigned id) const {
+    for (const Op &maker : result.problem.ops)
+      if (llvm::is_contained(maker.results, id))
+        return maker.deviceOrder;
+    return 0;
   }
 
   const OneHotCosts &costs;
@@ -188,12 +194,16 @@ LogicalResult Extractor::addResult(func::ReturnOp returnOp,
   op.isHeld = true;
   op.label = describeResult(result.function, index);
   if (auto attr = result.function.getResultAttrOfType<ShardingAttr>(
-          index, kShardingAttr))
+          index, kShardingAttr)) {
     if (failed(constrain(op, attr, [&]() {
           return result.function.emitError()
                  << describeResult(result.function, index) << ": ";
         })))
       return failure();
+  } else {
+    // A free result stays over the mesh that its value is on.
+    op.deviceOrder = deviceOrderOf(id);
+  }
   add(std::move(op), {returnOp, index, true, {&operand}});
   return success();
 }
@@ -312,6 +322,7 @@ void Extractor::addWhole(OpOperand *operand) {
   for (Factor &factor : op.rule.factors)
     factor.kind = FactorKind::Replicated;
   op.label = describeOp(operand->getOwner());
+  op.deviceOrder = deviceOrderOf(id);
   add(std::move(op), {operand->getOwner(), 0, false, {operand}});
 }
 
@@ -504,7 +515,6 @@ FailureOr<ExtractedProblem> Extractor::run() {
                                     : addResult(returnOp, operand)))
       return failure();
   }
-  chooseDeviceOrders(result.problem);
   assert(result.ops.size() == result.problem.ops.size() &&
          result.values.size() == result.problem.values.size() &&
          "the program's ops and values stand beside the problem's");

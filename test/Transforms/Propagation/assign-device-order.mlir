@@ -31,32 +31,3 @@ func.func @a_free_result_stays_there(%x: tensor<4xf32> {shoal.sharding = #shoal.
   %y = shoal.sharding_constraint %x <@swapped, [{"x"}]> : tensor<4xf32>
   return %y : tensor<4xf32>
 }
-
-// Nothing is moved where all annotations are over one mesh, though it is not
-// the first: also not what is made of nothing.
-// CHECK-LABEL: func @all_on_the_other_mesh(
-// CHECK-NOT: shoal.reshard
-// CHECK: shoal.iota {{.*}}#shoal.sharding<@swapped, [{"x"}, {}]>
-// CHECK: arith.addf {{.*}}#shoal.sharding<@swapped, [{"x"}, {}]>
-// CHECK-NOT: shoal.reshard
-// CHECK: return
-func.func @all_on_the_other_mesh(%x: tensor<4x2xf32> {shoal.sharding = #shoal.sharding<@swapped, [{"x"}, {} ]>})
-    -> (tensor<4x2xf32> {shoal.sharding = #shoal.sharding<@swapped, [{"x"}, {} ]>}) {
-  %n = shoal.iota dim = 0 : tensor<4x2xi32>
-  %f = arith.sitofp %n : tensor<4x2xi32> to tensor<4x2xf32>
-  %z = arith.addf %x, %f : tensor<4x2xf32>
-  return %z : tensor<4x2xf32>
-}
-
-// Of two operands in different orders the smaller one moves.
-// CHECK-LABEL: func @the_smaller_one_moves(
-// CHECK-NEXT: shoal.reshard %arg1 <@swapped, [{"x"}]> -> <@mesh, [{"x"}]>
-// CHECK-NOT: shoal.reshard
-// CHECK: return
-func.func @the_smaller_one_moves(%x: tensor<8x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {} ]>},
-                                 %y: tensor<8xf32> {shoal.sharding = #shoal.sharding<@swapped, [{"x"}]>})
-    -> tensor<8x64xf32> {
-  %b = shoal.broadcast_in_dim %y dims = [0] : tensor<8xf32> -> tensor<8x64xf32>
-  %z = arith.mulf %x, %b : tensor<8x64xf32>
-  return %z : tensor<8x64xf32>
-}

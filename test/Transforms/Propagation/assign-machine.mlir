@@ -23,9 +23,9 @@
 // RIGHT: ok
 
 // What goes to another order of the devices is sent, also where each device has
-// the same part of it there: the smaller operand, to the larger one's.
-// ORDER: collectives: 1, 64 bytes
-// ORDER: exchange {{ *}}{"x"} -> {"x"} in groups of 4: 64 bytes
+// the same part of it there.
+// ORDER: collectives: 2, 49,344 bytes
+// ORDER: exchange {{ *}}{"x"} -> {"x"} in groups of 4: 49,152 bytes
 
 // NONE: program.mlir:{{.*}}: error: machine: cannot read {{.*}}no.toml
 // LARGE: large.mlir:{{.*}}: error: machine: "two nodes" has 8 devices, but mesh "mesh" 16

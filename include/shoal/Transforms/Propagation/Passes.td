@@ -45,8 +45,8 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
   let summary = "Chooses the sharding of every value by cost, and reshards";
   let description = [{
     Assumes what `--shoal-propagate` assumes; the mesh is the module's first
-    one, others may differ from it in the order of the devices. Ops follow their
-    data to its order (see `chooseDeviceOrders`). Chooses for every op which axes split which of its factors, so that bytes sent plus
+    one, others may differ from it in the order of the devices. Chooses for
+    every op which axes split which of its factors, so that bytes sent plus
     operations computed twice cost least over the whole function (see
     `assignShardings`). Annotations hold exactly; open dimensions, and
     arguments and results without annotation, are chosen too.
