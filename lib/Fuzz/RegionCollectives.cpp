@@ -197,13 +197,29 @@ static bool makeRaggedAllToAll(Collective c) {
   return true;
 }
 
-static bool makeShift(Collective c) {
-  auto shift = c.p.builder.getI64IntegerAttr(c.p.choices.below(c.devices));
+static bool makePermute(Collective c, int64_t shift, DenseI64ArrayAttr pairs) {
   c.p.add(spmd::CollectivePermuteOp::create(
               c.p.builder, c.p.loc, c.input.type(), c.p.manualMesh, c.attr(),
-              c.p.manualMesh, c.attr(), c.input.value, shift, StringAttr()),
+              c.p.manualMesh, c.attr(), c.input.value,
+              c.p.builder.getI64IntegerAttr(shift), pairs, StringAttr()),
           c.input.range);
   return true;
+}
+
+static bool makeShift(Collective c) {
+  return makePermute(c, c.p.choices.below(c.devices), /*pairs=*/nullptr);
+}
+
+/// Some send, each to another one; those who get nothing have zeros.
+static bool makePairs(Collective c) {
+  auto sources = llvm::to_vector(llvm::seq<int64_t>(c.devices));
+  SmallVector<int64_t> targets(sources), pairs;
+  c.p.choices.shuffle(sources);
+  c.p.choices.shuffle(targets);
+  int64_t count = c.p.choices.below(c.devices + 1);
+  for (int64_t i = 0; i < count; ++i)
+    pairs.append({sources[i], targets[i]});
+  return makePermute(c, /*shift=*/0, c.p.builder.getDenseI64ArrayAttr(pairs));
 }
 
 static bool makeAxisIndex(Collective c) {
@@ -216,8 +232,9 @@ static bool makeAxisIndex(Collective c) {
 
 bool shoal::fuzz::makeCollective(ProgramBuilder &p) {
   static constexpr bool (*kinds[])(Collective) = {
-      makeAllReduce, makeAllGather,      makeReduceScatter, makeAxisIndex,
-      makeAllToAll,  makeRaggedAllToAll, makeShift,         makeAllSlice};
+      makeAllReduce, makeAllGather, makeReduceScatter,
+      makeAxisIndex, makeAllToAll,  makeRaggedAllToAll,
+      makeShift,     makeAllSlice,  makePairs};
   auto input = p.pick([](const Known &) { return true; });
   return input && p.choices.pick(kinds)(Collective{p, *input});
 }

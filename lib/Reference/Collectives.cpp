@@ -131,11 +131,12 @@ static FailureOr<GridValue> evaluatePermute(CollectivePermuteOp op,
     return failure();
   DeviceGrid::Digits from = readAxes(source, op.getSourceAxes());
   DeviceGrid::Digits to = readAxes(*target, op.getTargetAxes());
-  int64_t p = DeviceGrid::sizeOf(from);
-  auto shift = static_cast<int64_t>(op.getShift());
-  GridValue result(source.numDevices());
+  SmallVector<int64_t> receivers = op.getReceivers(DeviceGrid::sizeOf(from));
+  GridValue result(source.numDevices(), Tensor(resultType(op))); // zeros
   for (int64_t position = 0; position < source.numDevices(); ++position) {
-    int64_t index = (DeviceGrid::indexOver(from, position) + shift) % p;
+    int64_t index = receivers[DeviceGrid::indexOver(from, position)];
+    if (index < 0)
+      continue;
     int64_t receiver =
         target->deviceAt(DeviceGrid::withIndex(to, position, index));
     result[receiver] = operands[0][source.deviceAt(position)];

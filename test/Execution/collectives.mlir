@@ -18,7 +18,8 @@ func.func @f(%x: tensor<2x6xi32> {shoal.name = "x", shoal.sharding = #shoal.shar
         tensor<7x6xi32> {shoal.name = "reduce", shoal.global_type = tensor<7x6xi32>},
         tensor<4x3xi32> {shoal.name = "scatter", shoal.sharding = #shoal.sharding<@grid, [{"x":(1)2}, {"x":(2)2}]>, shoal.global_type = tensor<7x6xi32>},
         tensor<2x6xi32> {shoal.name = "exchange", shoal.sharding = #shoal.sharding<@grid, [{"x":(1)2, "x":(2)2}, {}]>, shoal.global_type = tensor<7x6xi32>},
-        tensor<2x6xi32> {shoal.name = "permute", shoal.sharding = #shoal.sharding<@grid, [{"x":(2)2, "x":(1)2}, {}]>, shoal.global_type = tensor<7x6xi32>})
+        tensor<2x6xi32> {shoal.name = "permute", shoal.sharding = #shoal.sharding<@grid, [{"x":(2)2, "x":(1)2}, {}]>, shoal.global_type = tensor<7x6xi32>},
+        tensor<2x6xi32> {shoal.name = "pairs", shoal.sharding = #shoal.sharding<@grid, [{"x":(2)2, "x":(1)2}, {}]>, shoal.global_type = tensor<7x6xi32>})
     attributes {shoal.spmd} {
   %index = spmd.axis_index @grid {"x":(2)2, "x":(1)2} : tensor<i32>
   %sum = spmd.all_reduce sum @line {"x"} %index : tensor<i32>
@@ -32,6 +33,8 @@ func.func @f(%x: tensor<2x6xi32> {shoal.name = "x", shoal.sharding = #shoal.shar
   %scatter = spmd.reduce_scatter sum @grid [{"x":(1)2}, {"x":(2)2}] %mine : tensor<7x6xi32> -> tensor<4x3xi32>
   %exchange = spmd.all_to_all @grid [{"x":(2)2} : 1 -> 0] %scatter : tensor<4x3xi32> -> tensor<2x6xi32>
   %permute = spmd.collective_permute @grid {"x":(1)2, "x":(2)2} -> @grid {"x":(2)2, "x":(1)2} %exchange : tensor<2x6xi32>
-  return %sum, %slice, %gather, %reduce, %scatter, %exchange, %permute
-      : tensor<i32>, tensor<2x6xi32>, tensor<7x6xi32>, tensor<7x6xi32>, tensor<4x3xi32>, tensor<2x6xi32>, tensor<2x6xi32>
+  %numbers = shoal.broadcast_in_dim %index dims = [] : tensor<i32> -> tensor<2x6xi32>
+  %pairs = spmd.collective_permute @line {"x"} -> @grid {"x":(2)2, "x":(1)2} %numbers {pairs = array<i64: 0, 1, 3, 0, 2, 2>} : tensor<2x6xi32>
+  return %sum, %slice, %gather, %reduce, %scatter, %exchange, %permute, %pairs
+      : tensor<i32>, tensor<2x6xi32>, tensor<7x6xi32>, tensor<7x6xi32>, tensor<4x3xi32>, tensor<2x6xi32>, tensor<2x6xi32>, tensor<2x6xi32>
 }

@@ -612,20 +612,36 @@ void testPermute(int round) {
   std::shuffle(target.begin(), target.end(), rng);
   int64_t count = draw(6);
   int64_t p = shardCount(source), shift = draw(p);
+  // To whom each index sends: all, or some in pairs and the others to nobody.
+  std::vector<int64_t> receivers(p);
+  for (int64_t i = 0; i < p; ++i)
+    receivers[i] = (i + shift) % p;
+  std::optional<std::vector<IndexPair>> pairs;
+  if (draw(2)) {
+    shift = 0;
+    std::shuffle(receivers.begin(), receivers.end(), rng);
+    pairs.emplace();
+    for (int64_t i = 0; i < p; ++i) {
+      if (draw(3) == 0)
+        receivers[i] = -1;
+      else
+        pairs->push_back({i, receivers[i]});
+    }
+  }
   Shape desc = encode(CollectivePermuteCall{0, i32, static_cast<int64_t>(from),
                                             static_cast<int64_t>(to), count,
-                                            shift, source, target});
+                                            shift, pairs, source, target});
   std::vector<int32_t> in(count, myRank + 100), out(count, -5);
-  int32_t sender = -1;
+  int32_t expected = 0;
   for (int rank = 0; rank < numRanks; ++rank)
-    if ((indexOf(meshes[from], rank, source) + shift) % p ==
+    if (receivers[indexOf(meshes[from], rank, source)] ==
             indexOf(meshes[to], myRank, target) &&
         indexOf(meshes[from], rank, rest) == indexOf(meshes[to], myRank, rest))
-      sender = rank;
+      expected = rank + 100;
   shoal_rt_collective_permute(desc.data(), in.data(), out.data());
   finishCalls();
   expectEqual("collective_permute", round, out,
-              std::vector<int32_t>(count, sender + 100));
+              std::vector<int32_t>(count, expected));
 }
 
 /// Random slices of rows that lie apart on both sides; all ranks draw those of

@@ -73,6 +73,16 @@ situation(
     main(annotated("{devices=[8,1]<=[8]}", "%a", "%0") + annotated("{devices=[1,8]<=[8]}", "%0", "%1") + f"return %1 : {T}"),
 )
 situation(
+    "more_shards_than_rows_to_tiles_of_other_dimensions",
+    M
+    + """func.func public @main(%a: tensor<8x4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"y", "x"}, {}]>})
+        -> (tensor<8x4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}, {"y"}]>}) {
+      %0 = sdy.reshard %a <@m, [{"x"}, {}, {"y"}]> : tensor<8x4x8xf32>
+      return %0 : tensor<8x4x8xf32>
+    }
+    """,
+)
+situation(
     "uneven_tiles_in_listed_order",
     main(
         annotated("{devices=[4,1,2]3,1,0,2,5,7,6,4 last_tile_dim_replicate}", "%a", "%0", "tensor<7x5xf32>")
@@ -272,6 +282,15 @@ situation(
         """%0 = stablehlo.bitcast_convert %a : (tensor<8x8xf32>) -> tensor<8x8x2xbf16>
         %1 = stablehlo.bitcast_convert %0 : (tensor<8x8x2xbf16>) -> tensor<8x8xf32>
         return %1 : tensor<8x8xf32>"""
+    ),
+)
+situation(
+    "product_in_an_order_of_devices_of_its_own",
+    main(
+        f"""%0 = stablehlo.dot %a, %b {{mhlo.sharding = "{{devices=[1,2,4]4,6,5,7,0,2,1,3 last_tile_dim_replicate}}"}} : ({T}, {T}) -> {T}
+        return %0 : {T}""",
+        arguments=f'%a: {T} {{mhlo.sharding = "{{devices=[1,4,2]7,3,0,4,2,6,1,5 last_tile_dim_replicate}}"}},'
+        f' %b: {T} {{mhlo.sharding = "{{devices=[4,2]7,3,4,0,6,2,5,1}}"}}',
     ),
 )
 situation(

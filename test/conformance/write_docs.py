@@ -16,8 +16,6 @@ REASONS = {
     " on. Shoal guesses 10 trips: it gathers 56 bytes before the loop and sends nothing in it.",
     "scale_of_whole_weights": "Each device looks for the largest of an eighth of the weights, which it holds whole, and sends what it"
     " found: 7 bytes instead of the other seven eighths of the work, which at 1,000 operations a byte weigh more.",
-    "manual_reversal": "Shoal's permutes inside manual regions are shifts along an axis; a reversal takes one for each of the"
-    " four distances, XLA's permute lists pairs.",
 }
 
 _HEAD = """# JAX programs: numbers and bytes

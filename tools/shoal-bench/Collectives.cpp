@@ -81,8 +81,9 @@ void Collectives::addSize(Stopwatch &stopwatch, const Memory &memory,
                                   {members, part},
                                   {1, count},
                                   {{/*from=*/1, /*to=*/0, inner}}}));
-  calls::CollectivePermuteCall permute{0,     type,        mesh,  mesh,
-                                       count, /*shift=*/1, inner, inner};
+  calls::CollectivePermuteCall permute{
+      0,     type, mesh, mesh, count, /*shift=*/1, /*pairs=*/std::nullopt,
+      inner, inner};
   add(CollectiveKind::Permute, count * 4,
       prepareCall(shoal_rt_collective_permute, permute, memory.left(count * 4),
                   memory.result(count * 4)));

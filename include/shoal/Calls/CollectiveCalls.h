@@ -10,6 +10,8 @@
 #include "shoal/Calls/Encoding.h"
 #include "shoal/Support/ElementType.h"
 
+#include <algorithm>
+
 namespace shoal::calls {
 
 using support::ElementType;
@@ -235,6 +237,20 @@ struct RaggedAllToAllCall {
   }
 };
 
+/// Of a collective_permute: the index over the source axes of who sends, and
+/// that over the target axes of who receives it.
+struct IndexPair {
+  static constexpr const char *name = "pair";
+
+  int64_t source = 0, target = 0;
+
+  bool operator==(const IndexPair &) const = default;
+  static constexpr auto fields() {
+    return std::tuple{field("source", &IndexPair::source, "an index"),
+                      field("target", &IndexPair::target, "an index")};
+  }
+};
+
 struct CollectivePermuteCall {
   static constexpr const char *name = "collective_permute";
   static constexpr const char *arguments = "in, out";
@@ -242,7 +258,18 @@ struct CollectivePermuteCall {
   int64_t id = -1;
   ElementType type{};
   int64_t sourceMesh = 0, targetMesh = 0, count = 0, shift = 0;
+  std::optional<std::vector<IndexPair>> pairs;
   Axes source, target;
+
+  /// Whether anything goes from one device to another: none does where all keep
+  /// what they have or get nothing. The same on all devices.
+  bool moves() const {
+    auto isElsewhere = [](const IndexPair &pair) {
+      return pair.source != pair.target;
+    };
+    return !pairs || sourceMesh != targetMesh || source != target ||
+           std::ranges::any_of(*pairs, isElsewhere);
+  }
 
   bool operator==(const CollectivePermuteCall &) const = default;
   static constexpr auto fields() {
@@ -254,6 +281,8 @@ struct CollectivePermuteCall {
         field("target_mesh", &Call::targetMesh, "index into \"meshes\""),
         field("count", &Call::count, "elements"),
         field("shift", &Call::shift, "0 <= shift < p"),
+        field("pairs", &Call::pairs,
+              "in place of a shift: who sends to whom; others get zeros"),
         field("source", &Call::source, "axes of the source mesh"),
         field("target", &Call::target, "axes of the target mesh")};
   }

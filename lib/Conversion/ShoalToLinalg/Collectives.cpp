@@ -119,7 +119,7 @@ struct LowerCollectivePermute : LowerSpmd<spmd::CollectivePermuteOp> {
     return replace<rt::CollectivePermuteOp>(
         rewriter, op, op.getMeshAttr(), op.getSourceAxes(),
         op.getTargetMeshAttr(), op.getTargetAxes(), op.getShiftAttr(),
-        numberOf(op));
+        op.getPairsAttr(), numberOf(op));
   }
 };
 

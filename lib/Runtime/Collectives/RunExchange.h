@@ -17,19 +17,28 @@ template <CollectiveMachine Machine>
 void runPermute(const CollectivePermuteCall &call, const void *in, void *out) {
   const Topology &topology = Machine::topology();
   int64_t bytes = bytesOf(call.type, {&call.count, 1});
-  int64_t to = topology.receiverOf(call), from = topology.senderTo(call);
+  std::optional<int64_t> to = topology.receiverOf(call),
+                         from = topology.senderTo(call);
   bool stays = to == topology.rank(); // then nothing else comes either
+  bool takesPart = !stays && (to || from);
   bool alone = topology.mesh(call.sourceMesh).numDevices() == 1;
-  Machine machine({Activity::CollectivePermute, call.id, stays ? 0 : bytes,
+  Machine machine({Activity::CollectivePermute, call.id, takesPart ? bytes : 0,
                    call.sourceMesh, /*axes=*/nullptr,
-                   /*communicates=*/!alone && bytes != 0});
+                   /*communicates=*/!alone && bytes != 0 && call.moves()});
   if (stays)
     return machine.copy(in, out, bytes);
-  machine.startMessages();
-  machine.receive(static_cast<char *>(out), bytes, from);
-  machine.send(static_cast<const char *>(in), bytes, to);
-  machine.endMessages();
-  machine.waitForMessages();
+  if (takesPart) {
+    machine.startMessages();
+    if (from)
+      machine.receive(static_cast<char *>(out), bytes, *from);
+    if (to)
+      machine.send(static_cast<const char *>(in), bytes, *to);
+    machine.endMessages();
+  }
+  if (!from)
+    machine.zero(out, bytes);
+  if (takesPart)
+    machine.waitForMessages();
 }
 
 /// Starts all messages, from and to the tensors or what is staged of them.

@@ -9,6 +9,8 @@
 #include "Calls.h"
 #include "Mesh.h"
 
+#include <optional>
+
 namespace shoal::rt {
 
 class Topology {
@@ -28,25 +30,20 @@ public:
     return meshes[mesh].indexAt(position(mesh), axes);
   }
 
-  /// The rank of the device with this device's index over `ours` plus `shift`,
-  /// 0 ... p, modulo p, but over `theirs`, and its other coordinates.
-  int64_t shifted(int64_t mesh, const Axes &ours, int64_t otherMesh,
-                  const Axes &theirs, int64_t shift) const;
   /// To whom this device sends, and from whom it receives; itself where nothing
-  /// moves.
-  int64_t receiverOf(const CollectivePermuteCall &call) const {
-    return shifted(call.sourceMesh, call.source, call.targetMesh, call.target,
-                   call.shift);
-  }
-  int64_t senderTo(const CollectivePermuteCall &call) const {
-    return shifted(call.targetMesh, call.target, call.sourceMesh, call.source,
-                   shardCount(call.source) - call.shift);
-  }
+  /// moves, none where no pair names it.
+  std::optional<int64_t> receiverOf(const CollectivePermuteCall &call) const;
+  std::optional<int64_t> senderTo(const CollectivePermuteCall &call) const;
 
   /// The ranks of this device's group over the axes, by index.
   std::vector<int64_t> groupOver(int64_t mesh, const Axes &axes) const;
 
 private:
+  /// The rank of the device with this one's coordinates on `mesh`, but `index`
+  /// over `theirs` of `otherMesh` in place of what it has over `ours`.
+  int64_t rankWith(int64_t mesh, const Axes &ours, int64_t otherMesh,
+                   const Axes &theirs, int64_t index) const;
+
   std::vector<Mesh> meshes;
   int64_t myRank = 0;
 };

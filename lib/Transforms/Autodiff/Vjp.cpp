@@ -23,7 +23,18 @@ Value shoal::convertGradient(TensorBuilder &b, Value gradient, Type element) {
 
 void Cotangents::seed(TensorBuilder &b, Value value, Value cotangent) {
   Value &sum = sums[value];
-  sum = sum ? b.add(sum, cotangent) : cotangent;
+  if (!sum) {
+    sum = cotangent;
+    return;
+  }
+  // What a loop reads from outside is summed wide, and may be what it yields,
+  // whose cotangent is as narrow as it is.
+  Type element = getElementTypeOrSelf(sum),
+       other = getElementTypeOrSelf(cotangent);
+  if (other.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth())
+    element = other;
+  sum = b.add(convertGradient(b, sum, element),
+              convertGradient(b, cotangent, element));
 }
 
 void Cotangents::add(TensorBuilder &b, Value value, Value addend) {

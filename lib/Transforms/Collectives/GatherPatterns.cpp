@@ -4,6 +4,7 @@
 // What an all_gather reads, and what others gather of the same.
 
 #include "SimplifyPatterns.h"
+#include "shoal/Sharding/Mesh.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -97,17 +98,19 @@ private:
   }
 
   /// The axes that `op` gathers besides those of `other`; nothing where
-  /// `other` is not a part of it.
+  /// `other` is not a part of it, as one that drops rows at the end is not.
   static std::optional<AxesPerDim> findLeft(AllGatherOp op, AllGatherOp other) {
     AxesPerDim left, minors = toLists(other.getAxes());
-    for (auto [size, all, minor] : llvm::zip_equal(
-             shapeOf(op.getResult()), toLists(op.getAxes()), minors)) {
+    for (auto [size, part, all, minor] :
+         llvm::zip_equal(shapeOf(op.getResult()), shapeOf(other.getResult()),
+                         toLists(op.getAxes()), minors)) {
       if (minor.size() > all.size() ||
           ArrayRef(all).take_back(minor.size()) != ArrayRef(minor))
         return std::nullopt;
       AxisRefs &major = left.emplace_back(all);
       major.truncate(all.size() - minor.size());
-      if (!blocksNest(size, major, minor, meshOf(op)))
+      if (!blocksNest(size, major, minor, meshOf(op)) ||
+          part != shardSize(size, sizeOf(major, meshOf(op))))
         return std::nullopt;
     }
     return isEmpty(left) ? std::nullopt : std::optional(left);

@@ -56,28 +56,107 @@ struct CancelAllToAlls : OpRewritePattern<AllToAllOp> {
   }
 };
 
+/// Which index over the axes of a permute sends to which: those of the pairs,
+/// or each to the one that is `shift` further.
+struct Sends {
+  int64_t p;
+  std::optional<SmallVector<int64_t>> pairs;
+  int64_t shift;
+
+  explicit Sends(CollectivePermuteOp op)
+      : p(sizeOf(op.getSourceAxes().getAxes(), meshOf(op))),
+        shift(op.getShift()) {
+    if (op.getPairs())
+      pairs.emplace(*op.getPairs());
+  }
+
+  /// Pairs of all indices that all go as far are a shift.
+  std::optional<int64_t> findShift() const {
+    if (!pairs)
+      return shift;
+    if (static_cast<int64_t>(pairs->size()) != 2 * p)
+      return std::nullopt;
+    auto distance = [&](size_t i) {
+      return ((*pairs)[i + 1] - (*pairs)[i] + p) % p;
+    };
+    for (size_t i = 2; i < pairs->size(); i += 2)
+      if (distance(i) != distance(0))
+        return std::nullopt;
+    return distance(0);
+  }
+
+  /// The same with what is sent sent on.
+  Sends then(const Sends &next) const {
+    Sends both(*this);
+    if (!pairs && !next.pairs) {
+      both.shift = (shift + next.shift) % p;
+      return both;
+    }
+    both.shift = 0;
+    both.pairs.emplace();
+    if (pairs) {
+      for (size_t i = 0; i < pairs->size(); i += 2)
+        if (int64_t target = next.receiverOf((*pairs)[i + 1]); target >= 0)
+          both.pairs->append({(*pairs)[i], target});
+    } else {
+      for (size_t i = 0; i < next.pairs->size(); i += 2)
+        both.pairs->append(
+            {((*next.pairs)[i] + p - shift) % p, (*next.pairs)[i + 1]});
+    }
+    return both;
+  }
+
+private:
+  int64_t receiverOf(int64_t index) const {
+    if (!pairs)
+      return (index + shift) % p;
+    for (size_t i = 0; i < pairs->size(); i += 2)
+      if ((*pairs)[i] == index)
+        return (*pairs)[i + 1];
+    return -1;
+  }
+};
+
 /// Permutations one after the other are one; from and to the same places they
 /// are none.
 struct MergePermutes : OpRewritePattern<CollectivePermuteOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(CollectivePermuteOp op,
                                 PatternRewriter &rewriter) const override {
+    Sends sends(op);
+    std::optional<int64_t> shift = sends.findShift();
     if (op.getMeshAttr() == op.getTargetMeshAttr() &&
-        op.getSourceAxes() == op.getTargetAxes() && op.getShift() == 0) {
+        op.getSourceAxes() == op.getTargetAxes() && shift == 0) {
       rewriter.replaceOp(op, op.getInput());
       return success();
     }
+    if (shift && op.getPairs()) {
+      rewriter.modifyOpInPlace(op, [&] {
+        op.removePairsAttr();
+        op.setShift(*shift);
+      });
+      return success();
+    }
+    return mergeWithInner(op, sends, rewriter);
+  }
+
+private:
+  static LogicalResult mergeWithInner(CollectivePermuteOp op,
+                                      const Sends &sends,
+                                      PatternRewriter &rewriter) {
     auto inner = op.getInput().getDefiningOp<CollectivePermuteOp>();
     if (!inner || inner.getTargetMeshAttr() != op.getMeshAttr() ||
         inner.getTargetAxes() != op.getSourceAxes())
       return failure();
     // Both count indices over the same axes, in between.
-    uint64_t shift = (inner.getShift() + op.getShift()) %
-                     sizeOf(op.getSourceAxes().getAxes(), meshOf(op));
+    Sends both = Sends(inner).then(sends);
     rewriter.replaceOpWithNewOp<CollectivePermuteOp>(
         op, op.getType(), inner.getMeshAttr(), inner.getSourceAxes(),
         op.getTargetMeshAttr(), op.getTargetAxes(), inner.getInput(),
-        rewriter.getI64IntegerAttr(shift), op.getWhyAttr());
+        rewriter.getI64IntegerAttr(both.shift),
+        both.pairs ? rewriter.getDenseI64ArrayAttr(*both.pairs)
+                   : DenseI64ArrayAttr(),
+        op.getWhyAttr());
     return success();
   }
 };

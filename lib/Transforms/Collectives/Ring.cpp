@@ -49,7 +49,8 @@ Value Ring::indexAt(Value step, int64_t ahead) {
 Value Ring::pass(Value value, StringAttr why) {
   return spmd::CollectivePermuteOp::create(builder, loc, value.getType(), mesh,
                                            axes, mesh, axes, value,
-                                           builder.getI64IntegerAttr(1), why);
+                                           builder.getI64IntegerAttr(1),
+                                           /*pairs=*/nullptr, why);
 }
 
 SmallVector<Value> Ring::loop(int64_t first, int64_t last, ValueRange inits,

@@ -66,6 +66,11 @@ private:
         SymbolTable::lookupNearestSymbolFrom<MeshOp>(result.function, mesh)));
   }
   void add(Op op, ProblemOp origin) {
+    // Truth values do not add up.
+    if (llvm::any_of(op.results, [&](unsigned id) {
+          return getElementTypeOrSelf(result.values[id]).isInteger(1);
+        }))
+      op.rule.linearIn.clear();
     result.problem.ops.push_back(std::move(op));
     result.ops.push_back(std::move(origin));
   }

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from shoal import ir
 from shoal.enums import kind_attribute
@@ -17,8 +18,8 @@ from shoal.frontend.reduction import check_reducible
 from shoal.frontend.value import Value
 
 __all__ = [
-    "all_gather", "all_reduce", "all_to_all", "axis_index", "ragged_all_to_all", "reduce_scatter",
-    "ring_shift",
+    "all_gather", "all_reduce", "all_to_all", "axis_index", "permute", "ragged_all_to_all",
+    "reduce_scatter", "ring_shift",
 ]  # fmt: skip
 
 
@@ -136,13 +137,33 @@ def ring_shift(x: ArrayLike, axes: AxisNames, by: int = 1) -> Value:
     """The value of the device `by` places before this one along the axes, around the end."""
     value = as_value(x)
     listed, attributes, count = _group(axes, "ring_shift")
-    names = axes_attribute(listed)
-    attributes |= {
-        "source_axes": names,
-        "target_mesh": attributes["mesh"],
-        "target_axes": names,
-        "shift": f"{as_int(by, 'ring_shift: by') % count} : i64",
-    }
+    shift = as_int(by, "ring_shift: by") % count
+    return _permuted(value, listed, attributes | {"shift": f"{shift} : i64"})
+
+
+def permute(x: ArrayLike, axes: AxisNames, pairs: Iterable[tuple[int, int]]) -> Value:
+    """The value of the device that sends to this one; zeros where none does.
+
+    pairs: (source, target), places along the axes, read from major to minor.
+    Each is at most once a source and at most once a target, and a device sends
+    at most one message.
+    """
+    value = as_value(x)
+    listed, attributes, count = _group(axes, "permute")
+    numbers = [[as_int(place, "permute: pairs") for place in pair] for pair in pairs]
+    for pair in numbers:
+        check(len(pair) == 2, f"permute: {tuple(pair)} is no pair of a source and a target")
+    for kind, places in zip(("source", "target"), zip(*numbers)):
+        for i, place in enumerate(places):
+            check(0 <= place < count, f"permute: {kind} {place} is none of {count} devices")
+            check(place not in places[:i], f"permute: device {place} is a {kind} twice")
+    indices = ir.i64s([place for pair in numbers for place in pair])
+    return _permuted(value, listed, attributes | {"pairs": indices})
+
+
+def _permuted(value: Value, axes: tuple[str, ...], attributes: dict[str, str]) -> Value:
+    names = axes_attribute(axes)
+    attributes |= {"source_axes": names, "target_mesh": attributes["mesh"], "target_axes": names}
     return emit_one("spmd.collective_permute", [value], value.shape, value.dtype, attributes)
 
 

@@ -32,9 +32,9 @@ def manual(
     these axes, as in_shardings says (a P for each, or for whole subtrees), and
     its results are the shards of the whole results, as out_shardings says. In
     it there are all_reduce, all_gather, reduce_scatter, all_to_all,
-    ragged_all_to_all, ring_shift and axis_index over these axes. It cannot use
-    values from outside. A result whose sharding names not all the axes must be
-    the same along the others.
+    ragged_all_to_all, ring_shift, permute and axis_index over these axes. It
+    cannot use values from outside. A result whose sharding names not all the
+    axes must be the same along the others.
 
     One in another splits the shards of that one, along axes of its own;
     collectives in it go over the axes of both. Of n rows over p devices each

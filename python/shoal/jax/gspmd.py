@@ -44,6 +44,11 @@ class Tiling:
         """The number of devices in a manual group."""
         return self.devices.shape[self.rank]
 
+    @property
+    def alike(self) -> int:
+        """The number of devices that hold the same: their order is not said."""
+        return self.devices.shape[-1]
+
 
 @dataclass(frozen=True)
 class Everywhere:

@@ -127,22 +127,18 @@ class Shift:
     distance: int
 
 
-def shifts_of(frame: Frame, axes: tuple[Axis, ...], moves: Mapping[int, int]) -> list[Shift]:
-    """One shift that has all the moves where there is one, else one per distance.
+def shift_of(frame: Frame, axes: tuple[Axis, ...], moves: Mapping[int, int]) -> Shift | None:
+    """The shift that makes all indices' moves where there is one.
 
     A butterfly, 0 <-> 1 and 2 <-> 3, is a shift along the minor half of the axis.
     """
+    if len(moves) < frame.size(axes):
+        return None
     for part in (axes, *_parts(frame, axes)):
         distances = {_distance(frame, axes, part, move) for move in moves.items()}
         if len(distances) == 1 and None not in distances:
-            return [Shift(part, distances.pop())]
-    size = frame.size(axes)
-    distances = sorted({(target - source) % size for source, target in moves.items()})
-    return [Shift(axes, distance) for distance in distances]
-
-
-def has_move(frame: Frame, axes: tuple[Axis, ...], shift: Shift, move: tuple[int, int]) -> bool:
-    return _distance(frame, axes, shift.axes, move) == shift.distance
+            return Shift(part, distances.pop())
+    return None
 
 
 def _parts(frame: Frame, axes: tuple[Axis, ...]) -> Iterator[tuple[Axis, ...]]:

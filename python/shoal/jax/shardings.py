@@ -59,14 +59,19 @@ class ShardingImporter:
             with refused_at(op):
                 self._collect_meshes(op)
                 tilings.extend((op, tiling) for tiling in tilings_of(op))
+        # The order of a mesh may be any where nothing reads a device's number.
+        is_free = not self.meshes and not self._reads_numbers(module)
         with refused_at(module.operation):
             self._add_gspmd_mesh([tiling for _, tiling in tilings], module)
         if mesh and not self.meshes:
             self._add_mesh(Mesh(mesh.axes, device_ids=mesh.device_ids))
-        # Those whose order of devices no axes tile need meshes of their own.
-        for op, tiling in tilings:
+        # Those whose order of devices no axes tile need meshes of their own: first
+        # of those that say most of it, as parts of their axes tile others, too.
+        for op, tiling in sorted(tilings, key=lambda found: found[1].alike):
             with refused_at(op):
                 self._axes_of_tiling(tiling)
+        if is_free and len(self.meshes) > 1:
+            self._keep_fewest([tiling for _, tiling in tilings])
 
     @property
     def first(self) -> Mesh | None:
@@ -237,6 +242,10 @@ class ShardingImporter:
         return mesh
 
     @staticmethod
+    def _reads_numbers(module: ir.Module) -> bool:
+        return any(op.name == "stablehlo.partition_id" for op in walk(module.operation))
+
+    @staticmethod
     def _check_replicas(module: ir.Module) -> None:
         attributes = module.operation.attributes
         if "mhlo.num_replicas" not in attributes:
@@ -275,6 +284,19 @@ class ShardingImporter:
                 digits.extend(dim)
         sizes = common_sizes(devices, digits)
         self._add_mesh(Mesh([(f"axis{i}", size) for i, size in enumerate(sizes)]))
+
+    def _keep_fewest(self, tilings: list[gspmd.Tiling]) -> None:
+        """Of GSPMD's meshes those that tile most, first: of few meshes few values change theirs."""
+        different = {(t.rank, t.devices.shape, t.devices.tobytes()): t for t in tilings}.values()
+        tiled = [[_axes_over(t, mesh) is not None for t in different] for mesh in self.meshes.values()]
+        left, kept = np.full(len(different), True), []
+        while left.any():
+            most = max(range(len(tiled)), key=lambda i: np.sum(left & tiled[i]))
+            kept.append(list(self.meshes.values())[most])
+            left &= ~np.array(tiled[most])
+        self.meshes = {}
+        for mesh in kept:
+            self._add_mesh(mesh)
 
     def _axes_of_tiling(self, tiling: gspmd.Tiling) -> tuple[str, list[tuple[Axis, ...]]]:
         """A mesh and the axes along each dimension of the array of devices."""

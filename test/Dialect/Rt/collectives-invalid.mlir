@@ -230,6 +230,16 @@ func.func @shift(%x: memref<4xf32>) {
 
 // -----
 
+// collective_permute (C2)
+shoal.mesh @mesh = <["x" = 2]>
+func.func @receives_twice(%x: memref<4xf32>, %y: memref<4xf32>) {
+  // expected-error@+1 {{pairs[3]: index 1 is a target for the second time}}
+  rt.collective_permute @mesh {"x"} -> @mesh {"x"} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {pairs = array<i64: 0, 1, 1, 1>}
+  return
+}
+
+// -----
+
 // collective_permute (C3)
 // expected-note@+1 {{the source mesh is defined here}}
 shoal.mesh @mesh = <["x" = 2]>

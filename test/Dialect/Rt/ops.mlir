@@ -48,6 +48,8 @@ func.func @collectives(%i: memref<i32>, %x: memref<2x8xf32>, %y: memref<4x8xf32>
   rt.all_to_all @mesh [{"x"} : 0 -> 1] ins(%x : memref<2x8xf32>) outs(%z : memref<4x4xf32>)
   // CHECK: rt.collective_permute @mesh {"x", "y"} -> @other {"y", "x"} ins({{.*}}) outs({{.*}}) {shift = 1 : i64}
   rt.collective_permute @mesh {"x", "y"} -> @other {"y", "x"} ins(%x : memref<2x8xf32>) outs(%x : memref<2x8xf32>) {shift = 1 : i64}
+  // CHECK: rt.collective_permute @mesh {"x"} -> @mesh {"x"} ins({{.*}}) outs({{.*}}) {pairs = array<i64: 1, 0>}
+  rt.collective_permute @mesh {"x"} -> @mesh {"x"} ins(%x : memref<2x8xf32>) outs(%x : memref<2x8xf32>) {pairs = array<i64: 1, 0>}
   // CHECK: rt.exchange @mesh -> @other
   // CHECK-SAME: [#rt.exchange_dim<size = 4, step = 2, offset = -1, divisor = 3, rows = 3, source = {"x"}, target = {"y":(1)2}>,
   // CHECK-SAME:  #rt.exchange_dim<size = 8, rows = 8, source = {}, target = {}>] halo ins(

@@ -255,6 +255,66 @@ func.func @collective_permute_backwards(%x: tensor<4xf32>) {
 
 // -----
 
+// (C4)
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+func.func @collective_permute_of_half_a_pair(%x: tensor<4xf32>) {
+  // expected-error@+1 {{pairs: 3 indices are no pairs of a source and a target}}
+  %0 = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"x", "y"} %x {pairs = array<i64: 0, 1, 1>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// (C4)
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+func.func @collective_permute_to_no_device(%x: tensor<4xf32>) {
+  // expected-error@+1 {{pairs[1]: index 4 is not in the range [0, 4)}}
+  %0 = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"x", "y"} %x {pairs = array<i64: 0, 4>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// (C4)
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+func.func @collective_permute_from_no_device(%x: tensor<4xf32>) {
+  // expected-error@+1 {{pairs[2]: index -1 is not in the range [0, 4)}}
+  %0 = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"x", "y"} %x {pairs = array<i64: 0, 1, -1, 0>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// (C4)
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+func.func @collective_permute_of_one_that_sends_twice(%x: tensor<4xf32>) {
+  // expected-error@+1 {{pairs[2]: index 1 is a source for the second time}}
+  %0 = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"x", "y"} %x {pairs = array<i64: 1, 0, 1, 2>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// (C4)
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+func.func @collective_permute_of_one_that_receives_twice(%x: tensor<4xf32>) {
+  // expected-error@+1 {{pairs[5]: index 0 is a target for the second time}}
+  %0 = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"x", "y"} %x {pairs = array<i64: 1, 0, 2, 1, 0, 0>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// (C4)
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+func.func @collective_permute_of_pairs_that_are_shifted(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected pairs or a shift but got both, pairs and shift 1}}
+  %0 = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"x", "y"} %x {pairs = array<i64: 1, 0>, shift = 1} : tensor<4xf32>
+  return
+}
+
+// -----
+
 // (C2)
 shoal.mesh @mesh = <["x" = 8]>
 func.func @collective_permute_of_part_of_an_axis(%x: tensor<4xf32>) {

@@ -30,6 +30,8 @@ func.func @collectives(%x: tensor<4x6xf32>) {
   %9 = spmd.collective_permute @mesh {"y":(1)2, "y":(2)2} -> @ordered {"y"} %x : tensor<4x6xf32>
   // CHECK: spmd.collective_permute @mesh {"x"} -> @mesh {"x"} %{{.*}} {shift = 1 : i64, why = "next"} : tensor<4x6xf32>
   %13 = spmd.collective_permute @mesh {"x"} -> @mesh {"x"} %x {shift = 1, why = "next"} : tensor<4x6xf32>
+  // CHECK: spmd.collective_permute @mesh {"y"} -> @mesh {"y"} %{{.*}} {pairs = array<i64: 0, 3, 3, 1>} : tensor<4x6xf32>
+  %15 = spmd.collective_permute @mesh {"y"} -> @mesh {"y"} %x {pairs = array<i64: 0, 3, 3, 1>} : tensor<4x6xf32>
   // CHECK: spmd.halo_exchange @mesh {"x"} %{{.*}} {dim = 0 : i64, offset = -1 : i64, size = 7 : i64, step = 4 : i64, why = "operand 0"} : tensor<4x6xf32> -> tensor<6x6xf32>
   %10 = spmd.halo_exchange @mesh {"x"} %x {dim = 0, size = 7, step = 4, offset = -1, why = "operand 0"} : tensor<4x6xf32> -> tensor<6x6xf32>
   // CHECK: spmd.halo_exchange @ordered {"y"} %{{.*}} {dim = 1 : i64, divisor = 2 : i64, offset = 46 : i64, size = 23 : i64, step = -6 : i64} : tensor<4x6xf32> -> tensor<4x0xf32>

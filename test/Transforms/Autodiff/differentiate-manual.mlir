@@ -2,6 +2,8 @@
 // RUN: shoal-opt %s --shoal-differentiate="function=collectives mode=vjp" -o %t.mlir
 // RUN: shoal-run %t.mlir --entry=collectives_vjp --compare --random-inputs=1 --tolerance=1e-5
 // RUN: shoal-opt %s --shoal-differentiate="function=parts mode=vjp" --canonicalize | FileCheck %s --check-prefix=PARTS
+// RUN: shoal-opt %s --shoal-differentiate="function=pairs mode=vjp" --canonicalize | FileCheck %s --check-prefix=PAIRS
+// RUN: shoal-opt %s --shoal-differentiate="function=pairs mode=vjp" | shoal-run - --entry=pairs_vjp --compare --random-inputs=1 --tolerance=1e-5
 
 shoal.mesh @mesh = <["x" = 2, "y" = 2]>
 
@@ -48,6 +50,21 @@ func.func @collectives(%a: tensor<7x4xf32>, %b: tensor<4xf32>) -> tensor<7x4xf32
     shoal.yield %r : tensor<4x4xf32>
   } : (tensor<7x4xf32>, tensor<4xf32>) -> tensor<7x4xf32>
   return %y : tensor<7x4xf32>
+}
+
+// Of pairs each goes back the other way: who sent nothing gets zeros.
+// PAIRS-LABEL: func.func @pairs_vjp
+// PAIRS: spmd.collective_permute {{.*}} {pairs = array<i64: 0, 3, 3, 1>} : tensor<2xf32>
+// PAIRS: spmd.collective_permute {{.*}} {pairs = array<i64: 3, 0, 1, 3>} : tensor<2xf32>
+func.func @pairs(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %y = shoal.manual_computation @mesh {"x", "y"} (%a) in [#shoal.sharding<@mesh, [{"x", "y"}]>]
+      out [#shoal.sharding<@mesh, [{"x", "y"}]>] {
+  ^body(%part: tensor<2xf32>):
+    %t = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"x", "y"} %part {pairs = array<i64: 0, 3, 3, 1>} : tensor<2xf32>
+    %r = arith.mulf %t, %part : tensor<2xf32>
+    shoal.yield %r : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
 }
 
 // What stands between the ends of a part is a region first.

@@ -182,6 +182,17 @@ func.func private @gathers_share_what_they_have_in_common(%a: tensor<2x6xi32>) -
   return %0, %1 : tensor<4x6xi32>, tensor<8x6xi32>
 }
 
+// What drops a row is no part of what has it.
+// CHECK-LABEL: @a_gather_of_fewer_rows_is_not_shared
+// CHECK-NEXT: spmd.all_gather @mesh [{"y"}, {}] %arg0 : tensor<2x6xi32> -> tensor<3x6xi32>
+// CHECK-NEXT: spmd.all_gather @mesh [{"x", "y"}, {}] %arg0 : tensor<2x6xi32> -> tensor<8x6xi32>
+// CHECK-NEXT: return
+func.func private @a_gather_of_fewer_rows_is_not_shared(%a: tensor<2x6xi32>) -> (tensor<3x6xi32>, tensor<8x6xi32>) attributes {shoal.spmd} {
+  %0 = spmd.all_gather @mesh [{"y"}, {}] %a : tensor<2x6xi32> -> tensor<3x6xi32>
+  %1 = spmd.all_gather @mesh [{"x", "y"}, {}] %a : tensor<2x6xi32> -> tensor<8x6xi32>
+  return %0, %1 : tensor<3x6xi32>, tensor<8x6xi32>
+}
+
 // CHECK-LABEL: @slice_and_gather_of_what_all_hold
 // CHECK-NEXT: %[[S:.*]] = spmd.all_slice @mesh [{"x"}, {}] %arg0 : tensor<8x6xi32> -> tensor<4x6xi32>
 // CHECK-NEXT: return %arg0, %[[S]]

@@ -63,6 +63,30 @@ def manual_reversal(x):
     return on_devices(manual, lambda x: x[::-1], P("x"), P("x"))(x)
 
 
+@program("x=8", "f32[16@x,4]")
+def manual_permute_of_some(x):
+    """One keeps its own, and who is sent nothing has zeros."""
+    pairs = [(0, 5), (5, 1), (3, 3), (6, 0)]
+    manual = lambda x: jax.lax.ppermute(x, "x", pairs)
+
+    def whole(x):
+        rows = x.reshape(8, 2, 4)
+        sources, targets = map(jnp.array, zip(*pairs))
+        return jnp.zeros_like(rows).at[targets].set(rows[sources]).reshape(16, 4)
+
+    return on_devices(manual, whole, P("x"), P("x"))(x)
+
+
+@program("x=2 y=4", "f32[8@x+y,6]")
+def manual_permute_over_two_axes(x):
+    """Devices are turned by threes, which is no shift along axes; and the gradient, which turns back."""
+    pairs = [(i, 3 * i % 8) for i in range(8)]
+    manual = lambda x: jax.lax.ppermute(x, ("x", "y"), pairs)
+    whole = lambda x: x[jnp.array([3 * i % 8 for i in range(8)])]
+    permuted = on_devices(manual, whole, P(("x", "y")), P(("x", "y")))
+    return jax.value_and_grad(lambda x: (permuted(x) ** 3).sum())(x)
+
+
 @program("x=2 y=4", "f32[8@x,8@y]")
 def manual_axis_index(x):
     def manual(x):

@@ -3,12 +3,14 @@
 """Parts of a program that are written for one device, and their collectives."""
 
 import numpy as np
+import pytest
 
 from frontend_testing import assert_same, evaluate, shoal
 from shoal import P
 
 MESH = shoal.Mesh(data=2, expert=4)
 X = np.arange(16 * 8, dtype=np.float32).reshape(16, 8)
+ROWS = P(("data", "expert"))
 
 
 def test_manual(tmp_path):
@@ -29,18 +31,16 @@ def test_manual(tmp_path):
             "largest": shoal.all_reduce(x.max(), ("data", "expert"), "max"),
         }
 
-    rows = P(("data", "expert"))
-
     def layer(x, w):
         outs = {
-            "index": rows,
+            "index": ROWS,
             "total": None,
-            "same": rows,
+            "same": ROWS,
             "moved": P("data", "expert"),
-            "shifted": rows,
+            "shifted": ROWS,
             "largest": None,
         }
-        return shoal.manual(local, (rows, None), outs)(x, w)
+        return shoal.manual(local, (ROWS, None), outs)(x, w)
 
     actual = evaluate(tmp_path, layer, X, X[0], mesh=MESH, devices=8)
     assert actual["index"].tolist() == list(range(8))
@@ -91,13 +91,48 @@ def test_manual_of_rows_that_do_not_divide(tmp_path):
     def local(x):
         return x + 1, shoal.all_reduce(x.sum(0), ("data", "expert"))
 
-    rows = P(("data", "expert"))
-
     def layer(x):
-        y, total = shoal.manual(local, rows, (rows, None))(x[:13])
+        y, total = shoal.manual(local, ROWS, (ROWS, None))(x[:13])
         return y[:13], y[13:], total
 
     y, past, total = evaluate(tmp_path, layer, X, mesh=MESH, devices=8)
     assert_same("y", y, X[:13] + 1)
     assert_same("past", past, np.ones((3, X.shape[1]), np.float32))
     assert_same("total", total, X[:13].sum(0))
+
+
+def test_permute(tmp_path):
+    """Of 8 devices with two rows each some send, one keeps its own, and who gets nothing has zeros."""
+    pairs = [(0, 7), (7, 2), (3, 3), (5, 0)]
+
+    def loss(x):
+        moved = shoal.manual(lambda x: shoal.permute(x, ("data", "expert"), pairs), ROWS, ROWS)(x)
+        return (moved * X).sum(), moved
+
+    def layer(x):
+        (_, moved), gradient = shoal.value_and_grad(loss, has_aux=True)(x)
+        return moved, gradient
+
+    moved, gradient = evaluate(tmp_path, layer, X, mesh=MESH, devices=8)
+    rows = X.reshape(8, 2, 8)
+    expected, back = np.zeros_like(rows), np.zeros_like(rows)
+    for source, target in pairs:
+        expected[target], back[source] = rows[source], rows[target]
+    assert_same("moved", moved, expected.reshape(X.shape))
+    assert_same("gradient", gradient, back.reshape(X.shape))
+
+
+@pytest.mark.parametrize(
+    "pairs, message",
+    [
+        ([(0, 1), (0, 2)], "permute: device 0 is a source twice"),
+        ([(0, 1), (2, 1)], "permute: device 1 is a target twice"),
+        ([(0, 8)], "permute: target 8 is none of 8 devices"),
+        ([(-1, 0)], "permute: source -1 is none of 8 devices"),
+        ([(0, 1, 2)], r"permute: \(0, 1, 2\) is no pair of a source and a target"),
+    ],
+)
+def test_permute_of_no_permutation(tmp_path, pairs, message):
+    local = lambda x: shoal.permute(x, ("data", "expert"), pairs)
+    with pytest.raises(shoal.TraceError, match=message):
+        evaluate(tmp_path, shoal.manual(local, ROWS, ROWS), X, mesh=MESH, devices=8)

@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 
 from shoal.errors import UnsupportedError
 from shoal.digits import stride_of
-from shoal.jax.manual import Frame, has_move, shifts_of
+from shoal.jax.manual import Frame, Shift, shift_of
 from shoal.jax.shardings import ShardingImporter
 from shoal.mesh import Axis, Mesh
 
@@ -108,6 +108,42 @@ def test_orders_that_no_axes_tile_have_a_mesh_of_their_own(order):
     listed = ",".join(map(str, order))
     importer = check_as_in_jax("{devices=[2,4]<=[8]}", f"{{devices=[2,4]{listed}}}")
     assert [mesh.device_ids for mesh in importer.meshes.values()] == [None, order]
+
+
+# Along each axis of 2 x 4 devices in an order of their own, and along both: as they are listed,
+# devices that hold the same in any order.
+TORUS = [
+    "{devices=[2,1,4]0,1,2,3,6,7,4,5 last_tile_dim_replicate}",
+    "{devices=[1,4,2]0,6,1,7,4,2,3,5 last_tile_dim_replicate}",
+    "{devices=[2,4]0,1,2,3,6,7,4,5}",
+    "{devices=[4,2]0,6,1,7,2,4,3,5}",
+]
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_parts_of_an_order_lie_on_its_mesh(first):
+    """Whichever comes first: also along an axis that the devices' numbers would make, too."""
+    importer = check_as_in_jax(*TORUS[first:], *TORUS[:first])
+    (mesh,) = importer.meshes.values()
+    assert mesh.name == "mesh" and mesh.device_ids is not None
+
+
+def test_devices_numbers_are_those_of_the_first_mesh():
+    """Where a program reads them its mesh has their order, whatever else is tiled."""
+    number = "func.func private @f() -> tensor<ui32> { %n = stablehlo.partition_id : tensor<ui32> return %n : tensor<ui32> }"
+    importer, _, _ = importer_of(*(f'"{text}"' for text in TORUS), mesh=number)
+    assert [mesh.device_ids is None for mesh in importer.meshes.values()] == [True, False]
+
+
+def test_orders_that_begin_elsewhere_have_one_mesh():
+    """A product whose operands and result list their devices from another one each."""
+    importer = check_as_in_jax(
+        "{devices=[1,2,2]1,3,0,2 last_tile_dim_replicate}",
+        "{devices=[2,2]3,1,2,0}",
+        "{devices=[1,2,2]2,3,0,1 last_tile_dim_replicate}",
+        devices=4,
+    )
+    assert [mesh.device_ids for mesh in importer.meshes.values()] == [(3, 1, 2, 0)]
 
 
 def test_tilings_without_common_axes():
@@ -228,16 +264,24 @@ def test_groups_along_other_axes():
 
 
 @pytest.mark.parametrize(
-    "move, count", [(lambda i: (i + 1) % 4, 1), (lambda i: i ^ 1, 1), (lambda i: 3 - i, 2)]
+    "move, shift",
+    [
+        (lambda i: (i + 1) % 4, Shift((Axis("y"),), 1)),
+        (lambda i: i ^ 1, Shift((Axis("y", 2, 2),), 1)),
+        (lambda i: i ^ 2, Shift((Axis("y"),), 2)),
+        (lambda i: 3 - i, None),
+    ],
 )
-def test_permutations_are_shifts(move, count):
+def test_permutations_that_are_shifts(move, shift):
     pairs = {4 * i + j: 4 * i + move(j) for i, j in itertools.product(range(2), range(4))}
     axes, moves = FRAME.permutation(pairs)
     assert axes == (Axis("y"),) and moves == {j: move(j) for j in range(4)}
-    shifts = shifts_of(FRAME, axes, moves)
-    assert len(shifts) == count
-    for move in moves.items():
-        assert sum(has_move(FRAME, axes, shift, move) for shift in shifts) == 1
+    assert shift_of(FRAME, axes, moves) == shift
+
+
+def test_some_of_a_shift_is_none():
+    axes, moves = FRAME.permutation({4 * i + j: 4 * i + j + 1 for i in range(2) for j in range(3)})
+    assert moves == {0: 1, 1: 2, 2: 3} and shift_of(FRAME, axes, moves) is None
 
 
 def test_permutations_that_differ_between_groups():

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The situations of test/conformance/situations.py: run with the global program's numbers, or refused as said."""
 
+import json
 import sys
 
 import numpy as np
 import pytest
-from shoal_testing import ROOT, shoal_run
+from shoal_testing import ROOT, shoal_run, shoalc
 
 pytest.importorskip("jax")
 
@@ -59,6 +60,23 @@ def test_what_no_function_of_jax_says():
     np.testing.assert_array_equal(places, np.argsort(-a, axis=1)[:, :3])
     named = result("constants_and_named_computations_of_shardy")
     np.testing.assert_array_equal(named, 2 * a)
+
+
+@pytest.mark.parametrize(
+    "name, sent",
+    [
+        # The sum of a contraction over quarters, of 32 numbers: nothing goes from one order to another.
+        ("product_in_an_order_of_devices_of_its_own", {"all_reduce": 192}),
+        # Four of eight devices have a row of 64 numbers, of which they keep an eighth: the rest must leave.
+        ("more_shards_than_rows_to_tiles_of_other_dimensions", {"exchange": 224}),
+    ],
+)
+def test_bytes(name, sent, tmp_path):
+    path, stats = tmp_path / "program.mlir", tmp_path / "stats.json"
+    path.write_text(import_stablehlo(SITUATIONS[name].text))
+    shoalc(path, tmp_path / "spmd.mlir", "--emit=spmd", f"--stats={stats}").expect_success()
+    found = json.loads(stats.read_text())["bytes_sent_per_device"]
+    assert {kind: bytes for kind, bytes in found.items() if bytes} == sent
 
 
 def test_the_page_lists_them():

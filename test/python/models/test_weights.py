@@ -217,6 +217,8 @@ def test_deepseek_v3_of_eight_bits(tmp_path):
     config = {**V3, "quantization_config": FP8}
     params = read(tmp_path, config, packed)
     assert_equal(params, from_tensors(meant, model.config))
+    # The files say that they have scales, whether the configuration does or not.
+    assert_equal(read(tmp_path, V3, packed), params)
     narrow = read(tmp_path, config, {n: a if n in meant and "proj" in n else a.astype(ml_dtypes.bfloat16)
                                      if "scale" not in n else a for n, a in packed.items()})  # fmt: skip
     assert narrow["layers"][1]["moe"].pop("expert_bias").dtype == np.float32
@@ -354,6 +356,35 @@ def test_masters_of_fewer_bits(tmp_path, kind):
     for wrong in ("int32", shoal.frontend.dtypes.float8_e5m2):
         with pytest.raises(InputError, match="expected floats of 16 bits or more"):
             read(tmp_path, V3, files, wrong)
+
+
+STRAY_FILES = {
+    "shards of an older save, which had more": [f"model-{i:05}-of-00003.safetensors" for i in (1, 2, 3)],
+    "one file of all, from before it was cut": ["model.safetensors"],
+    "a file of another run": ["model_old.safetensors", "adapter_model.safetensors"],
+}
+
+
+@pytest.mark.parametrize("files", STRAY_FILES.values(), ids=STRAY_FILES)
+def test_files_that_no_index_names_are_not_read(tmp_path, files):
+    """All of them have all names, with other values."""
+    model = from_config(MIXTRAL)
+    params, others = model.init(1), to_tensors(model.init(2), model.config)
+    for file in files:
+        write_file(tmp_path / file, others)
+    tensors = to_tensors(params, model.config)
+    shards = {f"model-{i + 1:05}-of-00002.safetensors": sorted(tensors)[i::2] for i in range(2)}
+    for file, names in shards.items():
+        write_file(tmp_path / file, {name: tensors[name] for name in names})
+    index = {"weight_map": {name: file for file, names in shards.items() for name in names}}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert_equal(model.read(tmp_path), params)
+    with shoal.checkpoints.open(tmp_path) as source:
+        for name, array in tensors.items():
+            np.testing.assert_array_equal(source.read(name), array)
+    (tmp_path / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(shoal.CheckpointError, match="model-00002-of-00002.safetensors: is missing"):
+        model.read(tmp_path)
 
 
 # --- What is written --------------------------------------------------------------------------------

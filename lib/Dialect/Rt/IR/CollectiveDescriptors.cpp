@@ -168,11 +168,17 @@ int64_t RaggedAllToAllOp::getScratchBytes(const ProgramMeshes &meshes,
 
 std::vector<int64_t>
 CollectivePermuteOp::getDescriptor(const ProgramMeshes &meshes) {
+  std::optional<std::vector<calls::IndexPair>> pairs;
+  if (std::optional<ArrayRef<int64_t>> indices = getPairs()) {
+    pairs.emplace();
+    for (size_t i = 0; i < indices->size(); i += 2)
+      pairs->push_back({(*indices)[i], (*indices)[i + 1]});
+  }
   return encode(calls::CollectivePermuteCall{
       encodeNumber(*this), encodeType(getInput().getType()),
       meshes.numberOf(getMeshAttr()), meshes.numberOf(getTargetMeshAttr()),
       cast<ShapedType>(getInput().getType()).getNumElements(),
-      static_cast<int64_t>(getShift()),
+      static_cast<int64_t>(getShift()), pairs,
       meshes.encode(getMeshAttr(), getSourceAxes()),
       meshes.encode(getTargetMeshAttr(), getTargetAxes())});
 }

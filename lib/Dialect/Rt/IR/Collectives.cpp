@@ -178,7 +178,7 @@ CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   return spmd::verifyPermutation(*this, getSourceAxes(), // (C2), (C3)
                                  getTargetAxes(), source.getMesh(),
-                                 static_cast<int64_t>(getShift()));
+                                 static_cast<int64_t>(getShift()), getPairs());
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -97,9 +98,30 @@ LogicalResult shoal::spmd::verifyMoves(Operation *op, ArrayRef<MoveAttr> moves,
 // Others
 //===----------------------------------------------------------------------===//
 
-LogicalResult shoal::spmd::verifyPermutation(Operation *op, AxesAttr sourceAxes,
-                                             AxesAttr targetAxes, MeshAttr mesh,
-                                             int64_t shift) {
+/// Of indices less than `p`, each sends and receives at most once.
+static LogicalResult verifyPairs(Operation *op, ArrayRef<int64_t> pairs,
+                                 int64_t p) {
+  if (pairs.size() % 2 != 0)
+    return op->emitOpError()
+           << "pairs: " << pairs.size()
+           << " indices are no pairs of a source and a target";
+  llvm::SmallSet<int64_t, 8> sources, targets;
+  for (auto [place, index] : llvm::enumerate(pairs)) {
+    if (index < 0 || index >= p)
+      return op->emitOpError() << "pairs[" << place << "]: index " << index
+                               << " is not in the range [0, " << p << ")";
+    bool isFirst = place % 2 == 0;
+    if (!(isFirst ? sources : targets).insert(index).second)
+      return op->emitOpError()
+             << "pairs[" << place << "]: index " << index << " is a "
+             << (isFirst ? "source" : "target") << " for the second time";
+  }
+  return success();
+}
+
+LogicalResult shoal::spmd::verifyPermutation(
+    Operation *op, AxesAttr sourceAxes, AxesAttr targetAxes, MeshAttr mesh,
+    int64_t shift, std::optional<ArrayRef<int64_t>> pairs) {
   if (!coverSameAxes(sourceAxes.getAxes(), targetAxes.getAxes(), mesh))
     return op->emitOpError()
            << "source axes " << toString(sourceAxes) << " and target axes "
@@ -109,7 +131,13 @@ LogicalResult shoal::spmd::verifyPermutation(Operation *op, AxesAttr sourceAxes,
     return op->emitOpError()
            << "shift " << shift << " is not in the range [0, " << p
            << ") of the indices over " << toString(sourceAxes);
-  return success();
+  if (!pairs)
+    return success();
+  if (shift != 0)
+    return op->emitOpError() << "expected pairs or a shift but got both, pairs "
+                                "and shift "
+                             << shift;
+  return verifyPairs(op, *pairs, p);
 }
 
 LogicalResult shoal::spmd::verifyReach(Operation *op, int64_t step,

@@ -73,7 +73,9 @@ int64_t RaggedAllToAllOp::countBytes() {
       ::countBytes(getInput()), ::countBytes(getOutput()), groupSize(*this));
 }
 
-int64_t CollectivePermuteOp::countBytes() { return ::countBytes(getInput()); }
+int64_t CollectivePermuteOp::countBytes() {
+  return communicates() ? ::countBytes(getInput()) : 0;
+}
 
 std::string CollectivePermuteOp::describeAxes() {
   return toString(getSourceAxes()) + " -> " + toString(getTargetAxes());

@@ -92,9 +92,9 @@ LogicalResult CollectivePermuteOp::verify() {
   MeshOp target = verifyMesh(*this, getTargetMeshAttr(), getTargetAxes());
   if (!target || failed(verifySameAxes(*this, source, target))) // (C1)
     return failure();
-  return verifyPermutation(*this, getSourceAxes(),
-                           getTargetAxes(), // (C2), (C3)
-                           source.getMesh(), static_cast<int64_t>(getShift()));
+  return verifyPermutation(*this, getSourceAxes(), // (C2) to (C4)
+                           getTargetAxes(), source.getMesh(),
+                           static_cast<int64_t>(getShift()), getPairs());
 }
 
 LogicalResult RaggedAllToAllOp::verify() {

@@ -69,6 +69,30 @@ Axes RaggedAllToAllOp::getGroupAxes() { return Axes(getAxes().getAxes()); }
 Axes RaggedAllToAllOp::getUniformAxes() { return {}; }
 Axes RaggedAllToAllOp::getVaryingAxes() { return getGroupAxes(); }
 
+SmallVector<int64_t> CollectivePermuteOp::getReceivers(int64_t p) {
+  SmallVector<int64_t> receivers(p, -1);
+  if (std::optional<ArrayRef<int64_t>> pairs = getPairs()) {
+    for (size_t i = 0; i < pairs->size(); i += 2)
+      receivers[(*pairs)[i]] = (*pairs)[i + 1];
+    return receivers;
+  }
+  for (auto [index, receiver] : llvm::enumerate(receivers))
+    receiver = static_cast<int64_t>((index + getShift()) % p);
+  return receivers;
+}
+
+/// Pairs of one index each move nothing.
+bool CollectivePermuteOp::communicates() {
+  std::optional<ArrayRef<int64_t>> pairs = getPairs();
+  if (!pairs || getMeshAttr() != getTargetMeshAttr() ||
+      getSourceAxes() != getTargetAxes())
+    return true;
+  for (size_t i = 0; i < pairs->size(); i += 2)
+    if ((*pairs)[i] != (*pairs)[i + 1])
+      return true;
+  return false;
+}
+
 // Between two orders of the devices data may go anywhere.
 Axes CollectivePermuteOp::getGroupAxes() {
   return getMeshAttr() == getTargetMeshAttr() ? Axes(getSourceAxes().getAxes())

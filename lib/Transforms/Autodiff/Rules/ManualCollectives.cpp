@@ -277,8 +277,19 @@ struct CollectivePermute
                    op.getTargetAxesAttr(), op.getMeshAttr(),
                    op.getSourceAxesAttr(), vjp.cotangent(),
                    vjp.b.getI64IntegerAttr(shift == 0 ? 0 : devices - shift),
-                   StringAttr()));
+                   turned(op.getPairsAttr()), StringAttr()));
     return success();
+  }
+
+private:
+  /// Each pair the other way round: who received sends.
+  static DenseI64ArrayAttr turned(DenseI64ArrayAttr pairs) {
+    if (!pairs)
+      return {};
+    SmallVector<int64_t> indices(pairs.asArrayRef());
+    for (size_t i = 0; i < indices.size(); i += 2)
+      std::swap(indices[i], indices[i + 1]);
+    return DenseI64ArrayAttr::get(pairs.getContext(), indices);
   }
 };
 

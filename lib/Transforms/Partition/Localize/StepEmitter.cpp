@@ -112,7 +112,7 @@ private:
         builder, op.getLoc(), type, op.getSource().getMesh(),
         axes(permutation.source), op.getTarget().getMesh(),
         axes(permutation.target), input, builder.getI64IntegerAttr(0),
-        op.getWhyAttr());
+        /*pairs=*/nullptr, op.getWhyAttr());
   }
 
   Value emitToPartial() {

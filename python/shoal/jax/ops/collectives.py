@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from shoal.ir import TensorType, Value, i64s
 from shoal.jax.attributes import find, integer
 from shoal.digits import Digit, stride_of
 from shoal.jax.importer import Importer
-from shoal.jax.manual import Frame, Shift, has_move, shifts_of
+from shoal.jax.manual import Frame, shift_of
 from shoal.jax.ops.manual import axes_attribute
 from shoal.jax.reducers import AS_LOGIC, KINDS, SUMS
 from shoal.jax.refusals import Unsupported
@@ -289,7 +290,7 @@ def ragged_all_to_all(importer: Importer, op: ir.Operation) -> Value:
 
 @imports("stablehlo.collective_permute", of_complex=OfComplex.EACH, moves=True)
 def collective_permute(importer: Importer, op: ir.Operation) -> Value:
-    """Shifts along axes; who gets nothing has zeros."""
+    """A shift along axes where all devices send as far, else pairs of indices along them."""
     frame = frame_of(importer)
     listed = np.asarray(ir.DenseElementsAttr(op.attributes["source_target_pairs"]))
     pairs = {int(source): int(target) for source, target in listed.reshape(-1, 2)}
@@ -301,44 +302,14 @@ def collective_permute(importer: Importer, op: ir.Operation) -> Value:
             f" axes of @{frame.mesh.name} {dict(frame.mesh.axes)}"
         )
     axes, moves = found
-    result = importer.arith.constant(value.type, 0)
-    is_first = True
-    for shift in shifts_of(frame, axes, moves):
-        moved = _shifted(importer, frame, value, shift)
-        targets = [t for s, t in moves.items() if has_move(frame, axes, shift, (s, t))]
-        if len(targets) == frame.size(axes) and is_first:
-            return moved
-        receives = _is_one_of(importer, axis_index(importer, frame, axes), targets)
-        result = importer.arith.select(receives, moved, result)
-        is_first = False
-    return result
-
-
-def _shifted(importer: Importer, frame: Frame, value: Value, shift: Shift) -> Value:
-    if shift.distance == 0:
-        return value
-    axes, mesh = axes_attribute(shift.axes), f"@{frame.mesh.name}"
-    attributes = {
-        "mesh": mesh,
-        "source_axes": axes,
-        "target_mesh": mesh,
-        "target_axes": axes,
-        "shift": f"{shift.distance} : i64",
-    }
-    return importer.emit("spmd.collective_permute", [value], value.type, attributes)[0]
-
-
-def _is_one_of(importer: Importer, index: Value, numbers: Sequence[int]) -> Value:
-    """Whether a device's index is among the numbers: a table, read at the index."""
-    size = max(numbers) + 1
-    table = ", ".join("true" if i in numbers else "false" for i in range(size))
-    type = TensorType((size + 1,), "i1")
-    flags = importer.arith.spelled_constant(type, f"[{table}, false]")
-    last = importer.arith.constant(index.type, size)
-    place = importer.arith.op("arith.minsi", [index, last])
-    attributes = {"sizes": i64s([1])}
-    flag = importer.emit("shoal.dynamic_slice", [flags, place], TensorType((1,), "i1"), attributes)
-    return importer.emit("shoal.reshape", flag, TensorType((), "i1"))[0]
+    shift = shift_of(frame, axes, moves)
+    if shift is not None:
+        sent = {"shift": f"{shift.distance} : i64"}
+    else:
+        sent = {"pairs": i64s(list(itertools.chain(*moves.items())))}
+    names, mesh = axes_attribute(shift.axes if shift else axes), f"@{frame.mesh.name}"
+    attributes = {"mesh": mesh, "source_axes": names, "target_mesh": mesh, "target_axes": names}
+    return importer.emit("spmd.collective_permute", [value], value.type, attributes | sent)[0]
 
 
 refuses(

@@ -206,14 +206,16 @@ def Rt_CollectivePermuteOp : Rt_CollectiveOp<"collective_permute"> {
     ```
     Constraints:
     * (C1) the output has the input's shape and element type;
-    * (C2) 0 <= `shift` < p, p the product of the axes;
+    * (C2) 0 <= `shift` < p, p the product of the axes; `pairs` are of indices
+      in 0 … p - 1, each at most once as the first and at most once as the second
+      of a pair, and beside no `shift`;
     * (C3) the two meshes have the same axes, and both lists name the same parts
       of the same ones.
   }];
   let arguments = (ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
                        Shoal_AxesAttr:$source_axes, FlatSymbolRefAttr:$target_mesh,
                        Shoal_AxesAttr:$target_axes, DefaultValuedAttr<I64Attr, "0">:$shift,
-                       OptionalAttr<I64Attr>:$collective);
+                       OptionalAttr<DenseI64ArrayAttr>:$pairs, OptionalAttr<I64Attr>:$collective);
   let assemblyFormat = !strconcat(
       "$mesh $source_axes `->` $target_mesh $target_axes ",
       Rt_InputAndOutput);

@@ -30,11 +30,13 @@ llvm::LogicalResult verifyMoves(mlir::Operation *op,
                                 mlir::ShapedType input, mlir::ShapedType output,
                                 llvm::StringRef outputName);
 
-/// Both lists name the same parts of the same axes of `mesh`, and `shift` is in
-/// the range of the indices over them.
-llvm::LogicalResult verifyPermutation(mlir::Operation *op, AxesAttr sourceAxes,
-                                      AxesAttr targetAxes, MeshAttr mesh,
-                                      int64_t shift);
+/// Both lists name the same parts of the same axes of `mesh`, `shift` is in the
+/// range of the indices over them, and `pairs`, if there are any, are of such
+/// indices, none of which sends or receives twice, without a shift.
+llvm::LogicalResult
+verifyPermutation(mlir::Operation *op, AxesAttr sourceAxes, AxesAttr targetAxes,
+                  MeshAttr mesh, int64_t shift,
+                  std::optional<llvm::ArrayRef<int64_t>> pairs);
 
 /// No window that begins at row (step * j + offset) / divisor, j less than
 /// `shards`, leaves the range of i64.

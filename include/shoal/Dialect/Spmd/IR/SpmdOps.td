@@ -24,6 +24,10 @@ defvar Spmd_ReducingCollective =
 defvar Spmd_TwoSidedCollective =
     DeclareOpInterfaceMethods<CollectiveOpInterface,
         ["countBytes", "getCollectiveKind", "describeAxes", "getResultMeshAttr"]>;
+/// One of which nothing may move.
+defvar Spmd_Permutation =
+    DeclareOpInterfaceMethods<CollectiveOpInterface,
+        ["communicates", "countBytes", "getCollectiveKind", "describeAxes", "getResultMeshAttr"]>;
 /// An op that depends on the device's place and moves nothing.
 defvar Spmd_Local = DeclareOpInterfaceMethods<CollectiveOpInterface, ["communicates"]>;
 
@@ -155,7 +159,7 @@ def Spmd_AllToAllOp : Spmd_Op<"all_to_all", [Spmd_Collective]> {
   let assemblyFormat = "$mesh custom<Moves>($moves) $input attr-dict `:` type($input) `->` type($result)";
 }
 
-def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [Spmd_TwoSidedCollective, SameOperandsAndResultType]> {
+def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [Spmd_Permutation, SameOperandsAndResultType]> {
   let summary = "Each device sends its tensor to one other";
   let description = [{
     The device with index i over `source_axes` of `mesh` sends to the device
@@ -173,18 +177,34 @@ def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [Spmd_TwoSidedColle
     ```
     | a |  | b |  | c |  | d |   ->   | d |  | a |  | b |  | c |
     ```
+    With `pairs`, s1, t1, s2, t2, …, the device with index s1 sends to the one
+    with index t1, and so on. Who sends nothing is in no pair as the first one;
+    who is sent nothing has zeros.
+    ```mlir
+    %w = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"x", "y"} %x {pairs = array<i64: 0, 3, 3, 1>} : tensor<4x6xf32>
+    ```
+    ```
+    | a |  | b |  | c |  | d |   ->   | 0 |  | d |  | 0 |  | a |
+    ```
     Constraints:
     * (C1) the two meshes have the same axes;
     * (C2) both lists name the same parts of the same axes;
-    * (C3) 0 <= `shift` < p.
+    * (C3) 0 <= `shift` < p;
+    * (C4) `pairs` are of indices in 0 … p - 1, each at most once as the first
+      and at most once as the second of a pair, and beside no `shift`.
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$source_axes,
                        FlatSymbolRefAttr:$target_mesh, Shoal_AxesAttr:$target_axes,
                        Shoal_Tensor:$input, DefaultValuedAttr<I64Attr, "0">:$shift,
-                       OptionalAttr<StrAttr>:$why);
+                       OptionalAttr<DenseI64ArrayAttr>:$pairs, OptionalAttr<StrAttr>:$why);
   let results = (outs Shoal_Tensor:$result);
   let assemblyFormat = [{
     $mesh $source_axes `->` $target_mesh $target_axes $input attr-dict `:` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// Of each of the `p` indices over the axes the one that it sends to; -1
+    /// where it sends nothing.
+    ::llvm::SmallVector<int64_t> getReceivers(int64_t p);
   }];
 }
 
