@@ -79,7 +79,7 @@ struct CommandLine {
       cl::init(shoal::kOverlapMemory), cl::cat(category),
       cl::desc("With --target=cuda: how much more a device may hold so that "
                "collectives run beside kernels, in parts of all that it holds "
-               "(default: 0.0625)")};
+               "(default: 0.0625); 0: ops keep their order")};
   cl::opt<unsigned> optLevel{
       "opt-level", cl::value_desc("0|1|2|3"), cl::cat(category),
       cl::desc("How much LLVM optimises kernels of CPUs (default: as the "

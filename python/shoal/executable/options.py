@@ -69,7 +69,7 @@ class CompileOptions:
     cuda_arch: the GPUs to assemble kernels for, or "emulated".
     tf32: matrix products of f32 in TF32, on GPUs.
     overlap_memory: how much more a GPU may hold so that collectives run beside kernels, in parts of all that it
-      holds; micro-batches beside each other, `overlap=` of `shoal.train.step`, take 0.3 to 0.6 (default: 0.0625).
+      holds; micro-batches beside each other, `overlap=` of `shoal.train.step`, take 0.3 to 0.6; 0: ops keep their order (default: 0.0625).
     opt_level: how much LLVM optimises kernels of CPUs, 0 to 3; by default as the environment's
       SHOAL_OPT_LEVEL says, or 3.
     check_finite: "all" or True: a step in which an op makes NaN or an infinity ends

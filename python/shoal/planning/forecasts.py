@@ -140,6 +140,8 @@ class Programs:
         self._shapes = parameters.shapes(config)
         # A table that is gathered whole, and work that is repeated, are what is to be forecast.
         found = {"quick_search": True, "max_replicated_bytes": -1, "warn_repeated_work": 0.0}
+        # What is held between forward and backward is known of an order that has one before the other.
+        found["overlap_memory"] = 0
         self._options = {"target": "cuda", "cache": False, **found, **options}
         self._machine: str | None = self._options.pop("machine", None)
         self._made: dict[Hashable, Any] = {}

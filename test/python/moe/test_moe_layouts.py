@@ -253,7 +253,9 @@ def test_what_is_sent_forward_is_the_formula(name):
     if name == "EP 4, EDP 2":
         assert kinds == {"all_to_all": 2}
     if name.startswith("all-gather"):  # tokens, numbers and weights, and in parts the counts; sums home
-        assert kinds["all_gather"] == (4 if "ETP" in name else 3) and "all_reduce" not in kinds
+        assert kinds["all_gather"] == (4 if "ETP" in name else 3)
+        # Of the devices that share an expert each may count its part.
+        assert kinds.get("all_reduce", 0) <= ("ETP" in name)
 
 
 @pytest.mark.parametrize(

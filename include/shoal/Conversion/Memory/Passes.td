@@ -166,7 +166,7 @@ def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
 
 def OverlapMemoryOption : Option<"memory", "memory", "double", /*default=*/"kOverlapMemory",
   "How much more a device may hold so that collectives run beside kernels, in "
-  "parts of all that it holds">;
+  "parts of all that it holds; 0: ops keep their order">;
 
 def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp"> {
   let summary = "Begin collectives early and use their results late";
