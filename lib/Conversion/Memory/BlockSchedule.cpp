@@ -93,32 +93,22 @@ void BlockSchedule::addMemoryEdges() {
         addEdge(from, to);
 }
 
+void BlockSchedule::findNeeded() {
+  for (unsigned i = nodes.size(); i-- > 0;)
+    for (unsigned next : nodes[i].behind)
+      nodes[i].isNeeded |= nodes[next].isCollective || nodes[next].isNeeded;
+}
+
 /// What takes less than such a part of the longest collective is short: chains
 /// that went on in turns at each of these would come to their long ones
 /// together, and have nothing to do beside them.
 static constexpr double kShortest = 0.25;
 
-double BlockSchedule::longestCollective() const {
+void BlockSchedule::findLevels() {
   double longest = 0;
   for (const Node &node : nodes)
     if (node.isCollective)
       longest = std::max(longest, node.seconds);
-  return longest;
-}
-
-/// A short op is not put off for a collective either: it would hold what it
-/// reads, and win nothing.
-void BlockSchedule::findNeeded() {
-  double shortest = kShortest * longestCollective();
-  for (unsigned i = nodes.size(); i-- > 0;) {
-    nodes[i].isNeeded = nodes[i].seconds < shortest;
-    for (unsigned next : nodes[i].behind)
-      nodes[i].isNeeded |= nodes[next].isCollective || nodes[next].isNeeded;
-  }
-}
-
-void BlockSchedule::findLevels() {
-  double longest = longestCollective();
   for (Node &node : nodes)
     for (unsigned before : node.before) {
       const Node &other = nodes[before];

@@ -72,7 +72,6 @@ private:
   void addMemoryEdges();
   void addUseEdges();
   void addEdge(unsigned from, unsigned to);
-  double longestCollective() const;
   void findNeeded();
   void findLevels();
   void findBuffers();

@@ -170,25 +170,6 @@ private:
 
 } // namespace
 
-double shoal::secondsOf(const BlockSchedule &schedule,
-                        ArrayRef<unsigned> order) {
-  ArrayRef<BlockSchedule::Node> nodes = schedule.getNodes();
-  SmallVector<double> ends(nodes.size(), 0);
-  double work = 0, collectives = 0;
-  for (unsigned number : order) {
-    const BlockSchedule::Node &node = nodes[number];
-    if (node.isCollective) {
-      collectives = std::max(collectives, work) + node.seconds;
-      ends[number] = collectives;
-      continue;
-    }
-    for (unsigned before : node.before)
-      work = std::max(work, ends[before]);
-    work += node.seconds;
-  }
-  return std::max(work, collectives);
-}
-
 SmallVector<unsigned> shoal::orderOps(const BlockSchedule &schedule,
                                       const OrderLimits &limits) {
   return ListScheduler(schedule, limits).run();

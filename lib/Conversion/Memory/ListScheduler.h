@@ -28,10 +28,6 @@ struct OrderLimits {
 llvm::SmallVector<unsigned> orderOps(const BlockSchedule &schedule,
                                      const OrderLimits &limits);
 
-/// What the part takes in an order, by the same two clocks.
-double secondsOf(const BlockSchedule &schedule,
-                 llvm::ArrayRef<unsigned> order);
-
 } // namespace shoal
 
 #endif // SHOAL_LIB_CONVERSION_MEMORY_LISTSCHEDULER_H

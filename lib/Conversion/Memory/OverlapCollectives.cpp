@@ -29,9 +29,6 @@ static PassCounter numBlockParts(DEBUG_TYPE,
 static PassCounter numReordered(DEBUG_TYPE, "Parts that got another order");
 static PassCounter numRejected(DEBUG_TYPE, "Orders that need too much memory");
 
-/// Of the time of a part: what is less is not worth the memory.
-static constexpr double kLeastGain = 0.005;
-
 /// The parts between fences that have collectives, of all blocks.
 static std::vector<BlockSchedule> findSchedules(func::FuncOp func,
                                                 SecondsOf secondsOf) {
@@ -101,47 +98,15 @@ static SmallVector<OrderLimits> listLimits(int64_t bytes) {
   return limits;
 }
 
-namespace {
-struct Order {
-  SmallVector<unsigned> ops;
-  /// In steps of kLeastGain of what the order that there is takes.
-  int64_t time;
-  /// Less where ops move less.
-  size_t distance;
-};
-} // namespace
-
-/// Orders that are faster than the one that there is, fastest first; of those
-/// that are about as fast the one that moves ops the least.
-static std::vector<Order> listOrders(const BlockSchedule &schedule,
-                                     int64_t bytes) {
-  auto present = llvm::to_vector(
-      llvm::seq<unsigned>(schedule.getNodes().size()));
-  double step = kLeastGain * secondsOf(schedule, present);
-  auto timeOf = [&](ArrayRef<unsigned> order) {
-    return step > 0 ? int64_t(secondsOf(schedule, order) / step) : 0;
-  };
-  int64_t now = timeOf(present);
-  std::vector<Order> orders;
-  for (const OrderLimits &limits : llvm::reverse(listLimits(bytes))) {
-    SmallVector<unsigned> order = orderOps(schedule, limits);
-    if (int64_t time = timeOf(order); time < now)
-      orders.push_back({std::move(order), time, orders.size()});
-  }
-  llvm::sort(orders, [](const Order &a, const Order &b) {
-    return std::tie(a.time, a.distance) < std::tie(b.time, b.distance);
-  });
-  return orders;
-}
-
-/// Gives the part the fastest order with which the arena has no more than
-/// `limit` bytes.
+/// Gives the part the order that moves ops farthest while the arena has no more
+/// than `limit` bytes.
 static void reorder(BlockSchedule &schedule, func::FuncOp func, int64_t limit) {
   LDBG() << "the part that ends at "
          << sourcePlace(schedule.getFence()->getLoc());
   ++numBlockParts;
   int64_t beside = countBytesBeside(schedule, func);
-  for (const auto &[order, time, distance] : listOrders(schedule, limit - beside)) {
+  for (const OrderLimits &limits : listLimits(limit - beside)) {
+    SmallVector<unsigned> order = orderOps(schedule, limits);
     schedule.apply(order);
     std::optional<MemorySize> size = measureMemory(func);
     int64_t arena = size ? size->arena : INT64_MAX;
@@ -155,8 +120,6 @@ static void reorder(BlockSchedule &schedule, func::FuncOp func, int64_t limit) {
     numReordered += countMoved(order) != 0;
     return;
   }
-  schedule.apply(
-      llvm::to_vector(llvm::seq<unsigned>(schedule.getNodes().size())));
 }
 
 namespace {

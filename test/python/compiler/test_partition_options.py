@@ -77,6 +77,7 @@ def test_fields_reach_the_compiler():
         "repeat_margin": 5.5,
         "quick_search": True,
         "lint": True,
+        "removals": True,
         "certify": True,
         "warn_repeated_work": 6.5,
         "max_repeated_work": 7.5,
