@@ -152,8 +152,6 @@ static LogicalResult insertChecks(ModuleOp module, const CheckOptions &checks) {
   return passes.run(module);
 }
 
-/// Lowers a per-device program for its target and makes the file, if one is
-/// asked for.
 static LogicalResult verifyOverlap(const DriverOptions &options, Location loc) {
   double memory = options.cuda.overlapMemory;
   if (!(memory >= 0 && std::isfinite(memory)))
@@ -163,6 +161,8 @@ static LogicalResult verifyOverlap(const DriverOptions &options, Location loc) {
   return success();
 }
 
+/// Lowers a per-device program for its target and makes the file, if one is
+/// asked for.
 static FailureOr<LoweredProgram>
 build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
       OnPrepared onPrepared, OnPlanned onPlanned, OpSeconds secondsOf) {

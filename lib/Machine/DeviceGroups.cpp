@@ -80,3 +80,11 @@ shoal::countListedMembers(const Cluster &cluster,
           llvm::make_range(groups.front().begin(), groups.front().end()))};
   return first;
 }
+
+support::Result<GroupCounts>
+shoal::countMembers(const Cluster &cluster, llvm::ArrayRef<AxisSpan> axes,
+                    llvm::ArrayRef<int64_t> deviceIds) {
+  if (deviceIds.empty())
+    return countMembers(cluster, axes);
+  return countListedMembers(cluster, listGroups(axes, deviceIds));
+}

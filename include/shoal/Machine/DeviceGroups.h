@@ -45,6 +45,12 @@ support::Result<GroupCounts>
 countListedMembers(const Cluster &cluster,
                    llvm::ArrayRef<llvm::SmallVector<int64_t>> groups);
 
+/// Of all groups over these axes of a mesh whose position p is device
+/// deviceIds[p], or device p where there are none.
+support::Result<GroupCounts> countMembers(const Cluster &cluster,
+                                          llvm::ArrayRef<AxisSpan> axes,
+                                          llvm::ArrayRef<int64_t> deviceIds);
+
 } // namespace shoal
 
 #endif // SHOAL_MACHINE_DEVICEGROUPS_H

@@ -42,11 +42,8 @@ static llvm::SmallVector<AxisSpan> spansOf(const AxisList &axes,
 /// the cluster is wide.
 static GroupCounts countGroup(const Cluster &cluster, const AxisList &axes,
                               const Mesh &mesh) {
-  llvm::SmallVector<AxisSpan> spans = spansOf(axes, mesh);
-  if (mesh.deviceIds.empty())
-    return countMembers(cluster, spans);
   support::Result<GroupCounts> counts =
-      countListedMembers(cluster, listGroups(spans, mesh.deviceIds));
+      countMembers(cluster, spansOf(axes, mesh), mesh.deviceIds);
   if (counts)
     return *counts;
   GroupCounts apart(cluster.levels.size(), 1);

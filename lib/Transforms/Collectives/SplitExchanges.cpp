@@ -82,10 +82,8 @@ std::optional<GroupCounts> ExchangeSplitter::countsOf(const AxisRefs &list) {
     PositionDigit digit = digitOf(axis, mesh);
     return AxisSpan{digit.size, digit.stride};
   });
-  if (mesh.getDeviceIds().empty())
-    return countMembers(cluster, spans);
   support::Result<GroupCounts> counts =
-      countListedMembers(cluster, listGroups(spans, mesh.getDeviceIds()));
+      countMembers(cluster, spans, mesh.getDeviceIds());
   return counts ? std::optional(*counts) : std::nullopt;
 }
 

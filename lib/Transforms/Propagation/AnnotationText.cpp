@@ -7,10 +7,13 @@
 using namespace mlir;
 using namespace shoal;
 
-bool shoal::isAnnotation(const AssignmentProblem &problem, unsigned op) {
+bool shoal::isWritten(const AssignmentProblem &problem, unsigned op) {
   const AssignmentProblem::Op &own = problem.ops[op];
-  return own.constraint && !own.boundary && !own.constraint->isHint &&
-         !own.results.empty();
+  return own.constraint && !own.boundary && !own.constraint->isHint;
+}
+
+bool shoal::isAnnotation(const AssignmentProblem &problem, unsigned op) {
+  return isWritten(problem, op) && !problem.ops[op].results.empty();
 }
 
 std::string shoal::textOf(const ExtractedProblem &extracted,
@@ -32,14 +35,18 @@ Sharding shoal::shardingOf(const ShardingConstraint &constraint) {
   return sharding;
 }
 
+std::string shoal::describeAnnotation(const ExtractedProblem &extracted,
+                                      unsigned op) {
+  const AssignmentProblem::Op &own = extracted.problem.ops[op];
+  return textOf(extracted, shardingOf(*own.constraint), own.deviceOrder,
+                own.results.empty() ? own.operands[0] : own.results[0]) +
+         " of " + extracted.describe(op);
+}
+
 std::string shoal::nameOfAnnotation(const ExtractedProblem &extracted,
                                     unsigned op) {
-  const AssignmentProblem::Op &own = extracted.problem.ops[op];
-  std::string of = extracted.describe(op);
-  return "annotation " +
-         textOf(extracted, shardingOf(*own.constraint), own.deviceOrder,
-                own.results.empty() ? own.operands[0] : own.results[0]) +
-         " of " + llvm::StringRef(of).split(" at ").first.str();
+  std::string text = describeAnnotation(extracted, op);
+  return "annotation " + llvm::StringRef(text).split(" at ").first.str();
 }
 
 std::string shoal::describeCost(const AssignmentCost &cost,

@@ -10,13 +10,19 @@
 
 namespace shoal {
 
-/// Whether the op of the problem is an annotation that somebody wrote and that
-/// binds. How a result lies is its reader's to say.
+/// Whether somebody wrote how the op's value lies, and it binds: of an
+/// argument, of a program result, or inside.
+bool isWritten(const AssignmentProblem &problem, unsigned op);
+/// So of what is no program result: how that lies is its reader's to say.
 bool isAnnotation(const AssignmentProblem &problem, unsigned op);
 
 /// `<@mesh, [{"x"}, {}]>`, as it would be written of that value.
 std::string textOf(const ExtractedProblem &extracted, const Sharding &sharding,
                    unsigned deviceOrder, unsigned value);
+
+/// `<@mesh, [{"x"}, {}]> of argument 0 "w" at moe.mlir:12:8`, of an op that is
+/// written.
+std::string describeAnnotation(const ExtractedProblem &extracted, unsigned op);
 
 /// `annotation <@mesh, [{"x"}, {}]> of argument 0 "w"`.
 std::string nameOfAnnotation(const ExtractedProblem &extracted, unsigned op);
@@ -24,7 +30,7 @@ std::string nameOfAnnotation(const ExtractedProblem &extracted, unsigned op);
 /// The sharding that a constraint asks for, but for what it leaves open.
 Sharding shardingOf(const ShardingConstraint &constraint);
 
-/// `1,024 bytes, at 12% of the plan's price`: what a device sends, and the
+/// `1,024, at 12% of the plan's price`: what a device sends, and the
 /// price beside that of `whole`.
 std::string describeCost(const AssignmentCost &cost,
                          const AssignmentCost &whole);

@@ -151,8 +151,8 @@ Candidate RemovalSearch::annotate(unsigned value,
                                   const Sharding &sharding) const {
   unsigned maker = makers[value], order = problem.ops[maker].deviceOrder;
   Candidate candidate;
-  candidate.text = "with " + textOf(extracted, sharding, order, value) + " on ";
-  candidate.text += llvm::StringRef(extracted.describe(maker));
+  candidate.text = "with " + textOf(extracted, sharding, order, value) +
+                   " on " + extracted.describe(maker);
   candidate.problem = problem;
   auto &[mesh, orders, values, ops] = candidate.problem;
   unsigned annotated = values.size();
@@ -210,15 +210,10 @@ void RemovalSearch::addFreed(const Sent &sent,
         hint.state == AxisHint::Split)
       suspects.insert(hint.annotation);
   for (unsigned op : suspects) {
-    const AssignmentProblem::Op &own = problem.ops[op];
-    if (!own.constraint || own.boundary || own.constraint->isHint)
+    if (!isWritten(problem, op))
       continue;
-    unsigned value = own.results.empty() ? own.operands[0] : own.results[0];
-    std::string text =
-        "without " +
-        textOf(extracted, shardingOf(*own.constraint), own.deviceOrder, value) +
-        " of " + extracted.describe(op);
-    Candidate candidate{std::move(text), problem, {sent.value}};
+    Candidate candidate{
+        "without " + describeAnnotation(extracted, op), problem, {sent.value}};
     candidate.problem.ops[op].constraint.reset();
     list.push_back(std::move(candidate));
   }
