@@ -165,7 +165,7 @@ static LogicalResult verifyOverlap(const DriverOptions &options, Location loc) {
 /// asked for.
 static FailureOr<LoweredProgram>
 build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
-      OnPrepared onPrepared, OnPlanned onPlanned, OpSeconds secondsOf) {
+      OnPrepared onPrepared, OnPlanned onPlanned, OpDurations durationOf) {
   registerLowering(*module.getContext());
   if (failed(insertChecks(module, options.checks)))
     return failure();
@@ -175,7 +175,7 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
   if (options.target == Target::CUDA) {
     FailureOr<CUDAProgram> program =
         lowerForCUDA(module, seconds, onPrepared, onPlanned, makesFile,
-                     {std::move(secondsOf), options.cuda.overlapMemory});
+                     {std::move(durationOf), options.cuda.overlapMemory});
     if (failed(program) ||
         (makesFile &&
          failed(emitForCUDA(module, *program, options.outputPath, options.files,
@@ -279,10 +279,10 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
     simulation.prepare(prepared);
   };
   auto take = [&](func::FuncOp main) { simulation.take(main); };
-  auto secondsOf = [&](Operation *op) { return simulation.secondsOf(op); };
+  auto durationOf = [&](Operation *op) { return simulation.durationOf(op); };
   std::string advice = takeMemoryAdvice(module);
   FailureOr<LoweredProgram> program =
-      build(module, options, seconds, look, take, secondsOf);
+      build(module, options, seconds, look, take, durationOf);
   if (failed(program))
     return failure();
   warnOfMemory(module, options, *program, advice);

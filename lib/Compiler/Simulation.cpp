@@ -47,6 +47,13 @@ void Simulation::prepare(ModuleOp module) {
     prices.emplace(prepared, std::move(*read), options.target == Target::CUDA);
 }
 
+std::optional<OpDuration> Simulation::durationOf(Operation *op) const {
+  std::optional<Price> price = prices ? prices->priceOf(op) : std::nullopt;
+  if (!price)
+    return std::nullopt;
+  return OpDuration{inSeconds(price->time), std::max(price->link, 0)};
+}
+
 void Simulation::take(func::FuncOp main) {
   if (isOn())
     step = extractStep(main, prepared, options.target == Target::CUDA);

@@ -5,6 +5,7 @@
 #define SHOAL_LIB_COMPILER_SIMULATION_H
 
 #include "shoal/Compiler/Driver.h"
+#include "shoal/Conversion/Memory/Passes.h"
 #include "shoal/Simulation/OpPrices.h"
 #include "shoal/Simulation/Simulate.h"
 
@@ -26,9 +27,7 @@ public:
   /// What an op of the prepared program takes on the machine whose seconds the
   /// program is made by: that of its shardings, else that of the simulation.
   /// Nothing without one.
-  std::optional<double> secondsOf(mlir::Operation *op) const {
-    return prices ? prices->secondsOf(op) : std::nullopt;
-  }
+  std::optional<OpDuration> durationOf(mlir::Operation *op) const;
 
   /// Prints the forecast and writes its trace. Null where nothing is asked for.
   /// An error where there is no such cluster, or the program has no place on

@@ -247,8 +247,17 @@ static const MeasuredCurve *findMeasured(Group group, CollectiveKind kind,
   return nullptr;
 }
 
-Price shoal::priceCollective(const Cluster &cluster, CollectiveKind kind,
-                             llvm::ArrayRef<int64_t> counts, int64_t bytes) {
+/// -1 of a group of one.
+static int outermostLevel(llvm::ArrayRef<int64_t> counts) {
+  int outermost = -1;
+  for (auto [place, count] : llvm::enumerate(counts))
+    if (count > 1)
+      outermost = static_cast<int>(place);
+  return outermost;
+}
+
+static Price priceOfKind(const Cluster &cluster, CollectiveKind kind,
+                         llvm::ArrayRef<int64_t> counts, int64_t bytes) {
   Group group{cluster, counts};
   double size = group.size();
   if (size <= 1)
@@ -270,6 +279,13 @@ Price shoal::priceCollective(const Cluster &cluster, CollectiveKind kind,
     return priceOf(permuteParts(group, bytes));
   }
   llvm_unreachable("no such kind");
+}
+
+Price shoal::priceCollective(const Cluster &cluster, CollectiveKind kind,
+                             llvm::ArrayRef<int64_t> counts, int64_t bytes) {
+  Price price = priceOfKind(cluster, kind, counts, bytes);
+  price.link = outermostLevel(counts);
+  return price;
 }
 
 /// The group's members within a unit of the level `inner`, or among units.

@@ -8,14 +8,13 @@
 using namespace mlir;
 using namespace shoal;
 
-std::optional<double> OpPrices::secondsOf(Operation *op) const {
+std::optional<Price> OpPrices::priceOf(Operation *op) const {
   TaskReader reader(op->getParentOfType<ModuleOp>(), program, onDevice);
   Task task = reader.read(op);
   support::Result<Price> price = priceTask(task, cluster, {});
   if (!price)
     return std::nullopt;
-  Picoseconds time = price->time;
   if (auto *collective = std::get_if<CollectiveWork>(&task.work))
-    time += packingOf(*collective, cluster.chip);
-  return inSeconds(time);
+    price->time += packingOf(*collective, cluster.chip);
+  return *price;
 }

@@ -4,6 +4,7 @@
 #include "shoal/Simulation/Simulate.h"
 #include "TaskPrice.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -18,11 +19,18 @@ namespace {
 
 /// When each of what runs at once is free again.
 struct Clocks {
-  /// The host, which launches; the device's stream of kernels, and that of
-  /// collectives.
-  Picoseconds host = 0, compute = 0, link = 0;
+  Clocks(size_t levels, Picoseconds now)
+      : host(now), compute(now), links(levels, now) {}
 
-  Picoseconds end() const { return std::max({host, compute, link}); }
+  /// The host, which launches, and the device's stream of kernels.
+  Picoseconds host, compute;
+  /// The links of each level: collectives that hold the same ones run one
+  /// behind the other.
+  llvm::SmallVector<Picoseconds, 4> links;
+
+  /// Of all links.
+  Picoseconds link() const { return *llvm::max_element(links); }
+  Picoseconds end() const { return std::max({host, compute, link()}); }
 };
 
 /// Whether this is what the devices of a pipeline hand on: along axes whose
@@ -61,7 +69,8 @@ struct State {
 class Run {
 public:
   Run(const Cluster &cluster, const SimulationOptions &options)
-      : cluster(cluster), options(options) {}
+      : cluster(cluster), options(options),
+        state{Clocks(cluster.levels.size(), 0), {}} {}
 
   Status run(const Step &step) {
     for (const Node &node : step)
@@ -77,6 +86,10 @@ public:
   }
 
 private:
+  Clocks startAt(Picoseconds now) const {
+    return Clocks(cluster.levels.size(), now);
+  }
+
   Status add(const Task &task) {
     Result<Price> price = priceTask(task, cluster, options);
     if (!price)
@@ -118,12 +131,12 @@ private:
                             loop->isOfGradient});
     if (loop->trips == 0)
       return std::nullopt;
-    state.clocks = {begin, begin, begin};
+    state.clocks = startAt(begin);
     runs *= loop->trips;
     Status failed = run(loop->body);
     runs /= loop->trips;
     Picoseconds end = begin + (state.clocks.end() - begin) * loop->trips;
-    state.clocks = {end, end, end};
+    state.clocks = startAt(end);
     result.loops[number].end = end;
     return failed;
   }
@@ -175,7 +188,7 @@ private:
   /// end: in that time it does 1 / (1 + tax) of its work.
   Picoseconds taxOn(Picoseconds start, Picoseconds time) const {
     double tax = cluster.chip.overlapTax;
-    double beside = std::max<Picoseconds>(state.clocks.link - start, 0);
+    double beside = std::max<Picoseconds>(state.clocks.link() - start, 0);
     return std::llround(tax * std::min<double>(time, beside / (1 + tax)));
   }
 
@@ -187,18 +200,20 @@ private:
     }
     task.price.time += task.packing;
     bool isBeside = work.isAsync && cluster.chip.overlaps;
-    task.stream = isBeside ? Stream::Link : Stream::Compute;
-    task.launched = launch(std::max(state.clocks.compute, state.clocks.link));
-    task.start =
-        std::max({state.clocks.compute, state.clocks.host, state.clocks.link});
+    int level = std::max(task.price.link, 0);
+    Picoseconds &link = state.clocks.links[level];
+    if (isBeside)
+      task.link = level;
+    task.launched = launch(std::max(state.clocks.compute, link));
+    task.start = std::max({state.clocks.compute, state.clocks.host, link});
     // Of the one before, which nothing computes beside either.
-    Picoseconds rest = std::min(task.start, state.clocks.link);
+    Picoseconds rest = std::min(task.start, link);
     rest = std::max<Picoseconds>(rest - state.clocks.compute, 0);
-    task.end = state.clocks.link = task.start + task.price.time;
+    task.end = link = task.start + task.price.time;
     if (isBeside) {
-      state.ends[work.number] = state.clocks.link;
+      state.ends[work.number] = link;
     } else {
-      state.clocks.compute = state.clocks.link;
+      state.clocks.compute = link;
       result.exposed += runs * (rest + task.price.time);
     }
   }

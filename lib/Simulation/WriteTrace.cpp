@@ -13,8 +13,9 @@ using llvm::json::Object;
 
 constexpr int64_t kProcess = 1;
 
-/// From the top down.
-enum class Lane { Loops, Host, Compute, Link, Stages };
+/// From the top down: behind these one for the links of each level, then one
+/// for each device of a pipeline.
+enum class Lane { Loops, Host, Compute, Links };
 
 /// Of a pipeline: a page of more shows nothing.
 constexpr int64_t kMostSlots = 4096;
@@ -78,9 +79,16 @@ private:
             .str()));
     for (auto [lane, name] : {std::pair(Lane::Loops, "step and loops"),
                               {Lane::Host, "host"},
-                              {Lane::Compute, "compute"},
-                              {Lane::Link, "collectives"}})
+                              {Lane::Compute, "compute"}})
       write(makeName("thread_name", lane, name));
+    for (auto [level, each] : llvm::enumerate(forecast.cluster.levels))
+      write(makeName("thread_name", laneBehind(level),
+                     "collectives over " + each.name));
+  }
+
+  /// Of those behind the lanes that all steps have.
+  static Lane laneBehind(int64_t number) {
+    return static_cast<Lane>(static_cast<int64_t>(Lane::Links) + number);
   }
 
   void writeLoop(const SimulatedLoop &loop) {
@@ -101,8 +109,8 @@ private:
     int64_t slots = loop.trips - devices + 1;
     Picoseconds tick = (loop.end - loop.start) / loop.trips;
     for (int64_t device = 0; device < devices; ++device) {
-      auto lane =
-          static_cast<Lane>(static_cast<int64_t>(Lane::Stages) + device);
+      Lane lane = laneBehind(
+          static_cast<int64_t>(forecast.cluster.levels.size()) + device);
       write(makeName(
           "thread_name", lane,
           llvm::formatv("stages of pipeline device {0}", device).str()));
@@ -117,7 +125,7 @@ private:
   }
 
   void writeTask(const SimulatedTask &task) {
-    Lane lane = task.stream == Stream::Link ? Lane::Link : Lane::Compute;
+    Lane lane = task.link < 0 ? Lane::Compute : laneBehind(task.link);
     write(
         makeSlice(task.task.name, lane, task.start, task.end, describe(task)));
     auto launch = static_cast<Picoseconds>(forecast.cluster.chip.launch * 1e12);

@@ -33,6 +33,10 @@ struct Price {
   Bound bound = Bound::Launch;
   /// Of Bound::Latency and Link: the level.
   int level = -1;
+  /// Of a collective the outermost level that its group spans, whose links it
+  /// holds: -1 where it has one device. What it sends over the levels within is
+  /// little beside what they carry.
+  int link = -1;
 };
 
 //===----------------------------------------------------------------------===//

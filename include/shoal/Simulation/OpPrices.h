@@ -8,6 +8,7 @@
 #define SHOAL_SIMULATION_OPPRICES_H
 
 #include "shoal/Machine/Cluster.h"
+#include "shoal/Machine/StepTime.h"
 #include "shoal/Simulation/Step.h"
 
 namespace shoal {
@@ -21,7 +22,7 @@ public:
   /// Of a kernel, call or collective on buffers, with what it packs; nothing
   /// where its groups are not alike on the cluster. Of an op with regions that
   /// is no kernel what its buffers' bytes take.
-  std::optional<double> secondsOf(mlir::Operation *op) const;
+  std::optional<Price> priceOf(mlir::Operation *op) const;
 
 private:
   PreparedProgram program;

@@ -16,12 +16,6 @@
 
 namespace shoal {
 
-enum class Stream {
-  Compute,
-  /// Collectives, where they run beside what computes.
-  Link,
-};
-
 struct SimulatedTask {
   Task task;
   /// With the copies before and behind it.
@@ -31,7 +25,9 @@ struct SimulatedTask {
   /// Of the first run, from the step's beginning: when the host begins to
   /// launch it, and when it runs.
   Picoseconds launched = 0, start = 0, end = 0;
-  Stream stream = Stream::Compute;
+  /// Of a collective that runs beside what computes the level whose links it
+  /// holds; -1 in the stream of kernels.
+  int link = -1;
   /// How often loops run it.
   int64_t runs = 1;
 };
@@ -115,7 +111,7 @@ void printForecast(const Forecast &forecast, llvm::raw_ostream &os);
 llvm::json::Object toJson(const Forecast &forecast);
 
 /// The timeline of a device's step in the format of an executable's `--trace`,
-/// a lane for each stream; loops once, with how often they run.
+/// a lane for each stream, the collectives of a level being one; loops once, with how often they run.
 void writeTrace(const Forecast &forecast, llvm::raw_ostream &os);
 
 /// What all runs of an op take, and what the longest of its tasks is bound by.

@@ -40,14 +40,14 @@ static llvm::SetVector<Value> usedValues(Operation *op) {
   return values;
 }
 
-BlockSchedule::BlockSchedule(Operation *first, SecondsOf secondsOf) {
+BlockSchedule::BlockSchedule(Operation *first, DurationOf durationOf) {
   for (fence = first; !isFence(fence); fence = fence->getNextNode()) {
     if (isHelper(fence))
       continue;
     communicates |= isCollective(fence);
     Node &node = nodes.emplace_back();
     node.op = fence;
-    node.seconds = secondsOf(fence);
+    node.duration = durationOf(fence);
     node.isCollective = isCollective(fence);
   }
   if (!hasCollectives())
@@ -108,11 +108,12 @@ void BlockSchedule::findLevels() {
   double longest = 0;
   for (const Node &node : nodes)
     if (node.isCollective)
-      longest = std::max(longest, node.seconds);
+      longest = std::max(longest, node.duration.seconds);
   for (Node &node : nodes)
     for (unsigned before : node.before) {
       const Node &other = nodes[before];
-      bool isLong = other.isCollective && other.seconds >= kShortest * longest;
+      bool isLong = other.isCollective &&
+                    other.duration.seconds >= kShortest * longest;
       node.level = std::max(node.level, other.level + isLong);
     }
   for (Node &node : nodes) {

@@ -7,13 +7,12 @@
 #ifndef SHOAL_LIB_CONVERSION_MEMORY_BLOCKSCHEDULE_H
 #define SHOAL_LIB_CONVERSION_MEMORY_BLOCKSCHEDULE_H
 
-#include "mlir/IR/Operation.h"
+#include "shoal/Conversion/Memory/Passes.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace shoal {
 
-/// How long an op takes, alone.
-using SecondsOf = llvm::function_ref<double(mlir::Operation *)>;
+using DurationOf = llvm::function_ref<OpDuration(mlir::Operation *)>;
 
 /// Neighbouring ops of a block that may change places, and what each must come
 /// behind: the ops whose results it uses, and those that touch the same memory.
@@ -23,7 +22,7 @@ class BlockSchedule {
 public:
   struct Node {
     mlir::Operation *op = nullptr;
-    double seconds = 0;
+    OpDuration duration;
     bool isCollective = false;
     /// Whether a collective must come behind it.
     bool isNeeded = false;
@@ -50,7 +49,7 @@ public:
 
   /// Of the ops from `first` to the one in front of the next `isFence`, which
   /// is `getFence()`.
-  BlockSchedule(mlir::Operation *first, SecondsOf secondsOf);
+  BlockSchedule(mlir::Operation *first, DurationOf durationOf);
 
   /// Nothing may move across it: it says not what it touches, or ends the
   /// block.

@@ -133,14 +133,15 @@ private:
   }
 
   void start(unsigned number) {
-    collectiveClock =
-        std::max(collectiveClock, workClock) + nodes[number].seconds;
-    ends[number] = collectiveClock;
+    const OpDuration &duration = nodes[number].duration;
+    double &clock = linkClocks[duration.link];
+    clock = std::max(clock, workClock) + duration.seconds;
+    ends[number] = clock;
     take(number);
   }
 
   void work(unsigned number) {
-    workClock += waitOf(number) + nodes[number].seconds;
+    workClock += waitOf(number) + nodes[number].duration.seconds;
     frontier = std::max(frontier, nodes[number].level);
     take(number);
   }
@@ -162,7 +163,8 @@ private:
   /// When collectives end; of other ops nobody asks.
   SmallVector<double> ends;
   SmallVector<bool> isDone;
-  double workClock = 0, collectiveClock = 0;
+  double workClock = 0;
+  llvm::SmallDenseMap<int, double, 4> linkClocks;
   unsigned lowest = 0;
   /// The highest level of what was run.
   unsigned frontier = 0;

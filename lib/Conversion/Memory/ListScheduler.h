@@ -19,7 +19,7 @@ struct OrderLimits {
 };
 
 /// The numbers of the nodes in the order that the pass's description says:
-/// list scheduling with two clocks, one of work and one of collectives (R. L.
+/// list scheduling with a clock of work and one of each kind of links (R. L.
 /// Graham, Bounds on multiprocessing timing anomalies, 1969).
 ///
 /// An op comes before its turn only where no more than `bytes` are live then,

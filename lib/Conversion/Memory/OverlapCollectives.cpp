@@ -31,7 +31,7 @@ static PassCounter numRejected(DEBUG_TYPE, "Orders that need too much memory");
 
 /// The parts between fences that have collectives, of all blocks.
 static std::vector<BlockSchedule> findSchedules(func::FuncOp func,
-                                                SecondsOf secondsOf) {
+                                                DurationOf durationOf) {
   std::vector<BlockSchedule> schedules;
   func.walk([&](Block *block) {
     // What is in a kernel has nothing to move.
@@ -39,7 +39,7 @@ static std::vector<BlockSchedule> findSchedules(func::FuncOp func,
         block->empty())
       return;
     for (Operation *op = &block->front(); op;) {
-      BlockSchedule schedule(op, secondsOf);
+      BlockSchedule schedule(op, durationOf);
       op = schedule.getFence()->getNextNode();
       if (schedule.hasCollectives())
         schedules.push_back(std::move(schedule));
@@ -128,15 +128,15 @@ struct OverlapCollectives
     : shoal::impl::OverlapCollectivesBase<OverlapCollectives> {
   using OverlapCollectivesBase::OverlapCollectivesBase;
   OverlapCollectives(const OverlapCollectivesOptions &options,
-                     OpSeconds seconds)
-      : OverlapCollectivesBase(options), seconds(std::move(seconds)) {}
+                     OpDurations durations)
+      : OverlapCollectivesBase(options), durations(std::move(durations)) {}
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (memory == 0 || func.isExternal() || !func.isPublic())
       return;
     std::vector<BlockSchedule> schedules =
-        findSchedules(func, [&](Operation *op) { return secondsOf(op); });
+        findSchedules(func, [&](Operation *op) { return durationOf(op); });
     if (schedules.empty())
       return;
     std::optional<MemorySize> size = measureMemory(func);
@@ -149,18 +149,19 @@ struct OverlapCollectives
   }
 
 private:
-  double secondsOf(Operation *op) const {
-    std::optional<double> known = seconds ? seconds(op) : std::nullopt;
-    return known ? *known : estimateSeconds(op, machineOf(machine));
+  OpDuration durationOf(Operation *op) const {
+    std::optional<OpDuration> known = durations ? durations(op) : std::nullopt;
+    return known ? *known
+                 : OpDuration{estimateSeconds(op, machineOf(machine))};
   }
 
-  OpSeconds seconds;
+  OpDurations durations;
 };
 
 } // namespace
 
 std::unique_ptr<Pass>
 shoal::createOverlapCollectives(const OverlapCollectivesOptions &options,
-                                OpSeconds seconds) {
-  return std::make_unique<OverlapCollectives>(options, std::move(seconds));
+                                OpDurations durations) {
+  return std::make_unique<OverlapCollectives>(options, std::move(durations));
 }

@@ -22,7 +22,7 @@ void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine,
   // All ops are there by now: their order can be chosen. The plan needs it.
   if (onDevice)
     pm.addNestedPass<func::FuncOp>(
-        createOverlapCollectives({machine, overlap.memory}, overlap.seconds));
+        createOverlapCollectives({machine, overlap.memory}, overlap.durations));
   PlanMemoryOptions plan;
   plan.background = onDevice;
   plan.memory = overlap.memory;

@@ -91,10 +91,16 @@ Status Device::open() {
     return Error{
         "expected a GPU for each of the " + std::to_string(machine.size) +
         " processes on a machine, but they see " + std::to_string(numGpus)};
-  for (cudaStream_t *stream : {&computeStream, &collectiveStream})
-    check(api.cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking),
-          "cudaStreamCreateWithFlags");
+  computeStream = makeStream();
+  copyStream = makeStream();
   return std::nullopt;
+}
+
+cudaStream_t makeStream() {
+  cudaStream_t stream = nullptr;
+  check(api.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+        "cudaStreamCreateWithFlags");
+  return stream;
 }
 
 } // namespace shoal::rt

@@ -25,8 +25,8 @@ public:
   int ordinal() const { return gpu; }
   /// All work but collectives, in the order of the program.
   cudaStream_t compute() const { return computeStream; }
-  /// All collectives, in the order of the program.
-  cudaStream_t collectives() const { return collectiveStream; }
+  /// Collectives that have one device, which copies.
+  cudaStream_t copies() const { return copyStream; }
 
   /// Whether a call may wait for the device to choose how it goes on. With
   /// --cuda-graph those that need not do not, which may take longer: a step
@@ -38,8 +38,11 @@ private:
   bool waits = true;
   int gpu = 0;
   cudaStream_t computeStream = nullptr;
-  cudaStream_t collectiveStream = nullptr;
+  cudaStream_t copyStream = nullptr;
 };
+
+/// One that nothing waits for by itself.
+cudaStream_t makeStream();
 
 } // namespace shoal::rt
 

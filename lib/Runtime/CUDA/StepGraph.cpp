@@ -25,15 +25,17 @@ static void order(cudaStream_t earlier, cudaStream_t later) {
 
 void StepGraph::capture(const std::function<void()> &step) {
   cudaStream_t compute = Device::get().compute();
-  cudaStream_t collectives = Device::get().collectives();
+  std::vector<cudaStream_t> beside = besideStreams();
   setActivity("CUDA graph of", "a step");
   check(api.cudaStreamBeginCapture(compute, cudaStreamCaptureModeThreadLocal),
         "cudaStreamBeginCapture");
   Timeline::get().beginCapture();
-  // Both streams are part of the graph, also if there are no collectives.
-  order(compute, collectives);
+  // All streams are part of the graph, also those that it does not use.
+  for (cudaStream_t stream : beside)
+    order(compute, stream);
   step();
-  order(collectives, compute);
+  for (cudaStream_t stream : beside)
+    order(stream, compute);
   Timeline::get().endCapture();
   setActivity("CUDA graph of", "a step");
   cudaGraph_t graph = nullptr;

@@ -18,7 +18,7 @@ public:
   /// it can. A step that waits for the device chooses what it does by values.
   std::string obstacle() const;
 
-  /// Captures what `step` enqueues on both streams.
+  /// Captures what `step` enqueues on all streams.
   void capture(const std::function<void()> &step);
 
   bool isCaptured() const { return executable != nullptr; }

@@ -170,8 +170,9 @@ void Timeline::watch(const Work &work) {
 void Timeline::watch() {
   drain();
   Communicators::get().checkErrors();
+  // What comes before it in another stream may wait for what waits for it.
   for (const Work &work : pending)
-    if (work.group && !hasEnded(work, work.end))
+    if (work.group && hasEnded(work, work.begin) && !hasEnded(work, work.end))
       return watch(work);
   if (asking)
     return watch(*asking);
@@ -203,9 +204,16 @@ void Timeline::finish(cudaStream_t stream) {
   }
 }
 
+std::vector<cudaStream_t> besideStreams() {
+  std::vector<cudaStream_t> streams = Communicators::get().streams();
+  streams.push_back(Device::get().copies());
+  return streams;
+}
+
 void waitForDevice() {
   Timeline::get().finish(Device::get().compute());
-  Timeline::get().finish(Device::get().collectives());
+  for (cudaStream_t stream : besideStreams())
+    Timeline::get().finish(stream);
 }
 
 } // namespace shoal::rt

@@ -78,7 +78,7 @@ private:
   void recordEvent(cudaEvent_t event, cudaStream_t stream);
   bool hasEnded(const Work &work, cudaEvent_t event) const;
   void record(const Work &work);
-  /// Ends the job if the collective at the front has taken too long.
+  /// Ends the job if the first collective that has begun has taken too long.
   void watch();
   /// The same of this one, which has not ended.
   void watch(const Work &work);
@@ -101,7 +101,10 @@ private:
   Clock::time_point watchedSince;
 };
 
-/// Waits for both streams.
+/// All streams but the one of work.
+std::vector<cudaStream_t> besideStreams();
+
+/// Waits for all streams.
 void waitForDevice();
 
 /// Times the work that is enqueued on the stream during its life.

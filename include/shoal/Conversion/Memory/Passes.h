@@ -38,23 +38,31 @@ inline constexpr llvm::StringLiteral kResultOffsetAttr = "shoal.result_offset";
 /// beside kernels, where nobody says another.
 inline constexpr double kOverlapMemory = 1.0 / 16;
 
+struct OpDuration {
+  double seconds = 0;
+  /// Of a collective the links that it holds: those of the same ones run one
+  /// behind the other.
+  int link = 0;
+};
+
 /// How long an op on buffers takes alone, on a machine that is described
 /// elsewhere; nothing of one that nobody knows.
-using OpSeconds = std::function<std::optional<double>(mlir::Operation *)>;
+using OpDurations =
+    std::function<std::optional<OpDuration>(mlir::Operation *)>;
 
-/// What decides what runs beside collectives: seconds, where they are known,
+/// What decides what runs beside collectives: durations, where they are known,
 /// and the memory that it may take.
 struct Overlap {
-  OpSeconds seconds = {};
+  OpDurations durations = {};
   double memory = kOverlapMemory;
 };
 
 #define GEN_PASS_DECL
 #include "shoal/Conversion/Memory/Passes.h.inc"
-/// By these seconds where they are known, else by those of its own.
+/// By these durations where they are known, else by those of its own.
 std::unique_ptr<mlir::Pass>
 createOverlapCollectives(const OverlapCollectivesOptions &options,
-                         OpSeconds seconds);
+                         OpDurations durations);
 
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Memory/Passes.h.inc"
