@@ -67,9 +67,12 @@ static CollectiveCost describe(spmd::CollectiveOpInterface op) {
 
 SmallVector<CollectiveCost> shoal::listCollectives(Operation *root) {
   SmallVector<CollectiveCost> list;
+  llvm::StringMap<int64_t> streams;
   root->walk([&](spmd::CollectiveOpInterface op) {
-    if (op.communicates())
-      list.push_back(describe(op));
+    if (!op.communicates())
+      return;
+    CollectiveCost &cost = list.emplace_back(describe(op));
+    cost.stream = streams.try_emplace(cost.axes, streams.size()).first->second;
   });
   return list;
 }

@@ -338,7 +338,8 @@ llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
                            {"axes", collective.axes},
                            {"bytes", collective.bytes},
                            {"loc", collective.location},
-                           {"reason", collective.reason}});
+                           {"reason", collective.reason},
+                           {"stream", collective.stream}});
   for (const HostCallDescription &call : program.hostCalls)
     hostCalls.push_back(toJSON(call));
   for (const ProductCall &product : program.products)

@@ -42,6 +42,9 @@ struct CollectiveCost {
   std::string layer;
   /// What the mesh says that the group's axes are for (Roles.h), else empty.
   std::string roles;
+  /// On targets that communicate in the background: collectives of the same
+  /// axes are in one stream, and those of others may run beside them.
+  int64_t stream = 0;
 };
 
 /// The collectives below `root` in program order. `axis_index` and `all_slice`

@@ -111,7 +111,8 @@ void printForecast(const Forecast &forecast, llvm::raw_ostream &os);
 llvm::json::Object toJson(const Forecast &forecast);
 
 /// The timeline of a device's step in the format of an executable's `--trace`,
-/// a lane for each stream, the collectives of a level being one; loops once, with how often they run.
+/// a lane for each stream, the collectives of a level being one; loops once,
+/// with how often they run.
 void writeTrace(const Forecast &forecast, llvm::raw_ostream &os);
 
 /// What all runs of an op take, and what the longest of its tasks is bound by.

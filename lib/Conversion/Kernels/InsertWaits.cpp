@@ -30,6 +30,8 @@ namespace {
 /// Goes through a block with the collectives that are under way.
 class Waiter {
 public:
+  explicit Waiter(const rt::CollectiveStreams &streams) : streams(streams) {}
+
   void visit(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block))
       visit(op);
@@ -42,47 +44,66 @@ private:
   };
 
   void visit(Operation &op) {
-    // Collectives run in the order of the program anyway.
-    if (auto call = dyn_cast<rt::RuntimeCallOpInterface>(op))
-      if (std::optional<int64_t> number = call.getCollectiveNumber()) {
-        pending.push_back({*number, *accessesOf(&op)});
-        ++numCollectives;
-        return;
-      }
+    auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
+    std::optional<int64_t> number =
+        call ? call.getCollectiveNumber() : std::nullopt;
     std::optional<SmallVector<BufferAccess>> accesses = accessesOf(&op);
+    if (number) {
+      begin(op, *number, std::move(*accesses));
+      return;
+    }
     if (!accesses || op.hasTrait<OpTrait::IsTerminator>())
       waitForAll(op);
     else
-      waitFor(op, *accesses);
+      for (auto &[stream, underWay] : pending)
+        waitFor(op, *accesses, underWay);
     for (Region &region : op.getRegions())
       for (Block &block : region)
-        Waiter().visit(block);
+        Waiter(streams).visit(block);
   }
 
-  /// The last one that conflicts: those before it have then ended, too.
-  void waitFor(Operation &op, ArrayRef<BufferAccess> accesses) {
-    for (size_t i = pending.size(); i-- > 0;)
-      if (conflict(pending[i].accesses, accesses))
-        return wait(op, i, "touches what it reads or writes");
+  /// A collective begins behind all work that comes before it, and behind those
+  /// before it in its stream.
+  void begin(Operation &op, int64_t number,
+             SmallVector<BufferAccess> accesses) {
+    int64_t own = streams.of(number);
+    for (auto &[stream, underWay] : pending)
+      if (stream != own)
+        waitFor(op, accesses, underWay);
+    pending[own].push_back({number, std::move(accesses)});
+    ++numCollectives;
+  }
+
+  /// The last one that conflicts: those before it in its stream have then
+  /// ended, too.
+  static void waitFor(Operation &op, ArrayRef<BufferAccess> accesses,
+                      SmallVectorImpl<Pending> &underWay) {
+    for (size_t i = underWay.size(); i-- > 0;)
+      if (conflict(underWay[i].accesses, accesses))
+        return wait(op, underWay, i, "touches what it reads or writes");
   }
 
   void waitForAll(Operation &op) {
-    if (!pending.empty())
-      wait(op, pending.size() - 1, "may touch anything, or ends the block");
+    for (auto &[stream, underWay] : pending)
+      if (!underWay.empty())
+        wait(op, underWay, underWay.size() - 1,
+             "may touch anything, or ends the block");
   }
 
-  void wait(Operation &op, size_t number, StringRef reason) {
-    LDBG() << "waits for collective " << pending[number].collective
+  static void wait(Operation &op, SmallVectorImpl<Pending> &underWay,
+                   size_t number, StringRef reason) {
+    LDBG() << "waits for collective " << underWay[number].collective
            << " in front of " << op.getName() << " at "
            << sourcePlace(op.getLoc()) << ", which " << reason;
     ++numWaits;
     OpBuilder builder(&op);
-    rt::WaitOp::create(builder, op.getLoc(), pending[number].collective);
-    pending.erase(pending.begin(), pending.begin() + number + 1);
+    rt::WaitOp::create(builder, op.getLoc(), underWay[number].collective);
+    underWay.erase(underWay.begin(), underWay.begin() + number + 1);
   }
 
-  /// In the order in which they began.
-  SmallVector<Pending> pending;
+  const rt::CollectiveStreams &streams;
+  /// Of each stream, in the order in which they began.
+  llvm::MapVector<int64_t, SmallVector<Pending>> pending;
 };
 
 struct InsertWaits : shoal::impl::InsertWaitsBase<InsertWaits> {
@@ -90,8 +111,9 @@ struct InsertWaits : shoal::impl::InsertWaitsBase<InsertWaits> {
     func::FuncOp func = getOperation();
     if (!func.isPublic() || func.isExternal())
       return;
+    rt::CollectiveStreams streams(func);
     for (Block &block : func.getBody())
-      Waiter().visit(block);
+      Waiter(streams).visit(block);
   }
 };
 

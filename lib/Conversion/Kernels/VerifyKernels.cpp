@@ -47,17 +47,22 @@ static LogicalResult verifyHost(Operation *op) {
 }
 
 /// (C3) of the ops of a block.
-static LogicalResult verifyWaits(Block &block) {
-  // In the order in which they began, which is that in which they end.
-  SmallVector<std::pair<Attribute, Operation *>> underWay;
+static LogicalResult verifyWaits(Block &block,
+                                 const rt::CollectiveStreams &streams) {
+  // Those of a stream end in the order in which they began.
+  SmallVector<std::pair<int64_t, Operation *>> underWay;
   for (Operation &op : block) {
     auto number = op.getAttrOfType<IntegerAttr>("collective");
     if (isa<rt::WaitOp>(op)) {
       auto *waitedFor =
           llvm::find_if(llvm::reverse(underWay), [&](auto &begun) {
-            return begun.first == number;
+            return begun.first == number.getInt();
           }).base();
-      underWay.erase(underWay.begin(), waitedFor);
+      auto *left =
+          std::remove_if(underWay.begin(), waitedFor, [&](auto &begun) {
+            return streams.of(begun.first) == streams.of(number.getInt());
+          });
+      underWay.erase(left, waitedFor);
       continue;
     }
     if ((op.getNumRegions() > 0 || &op == &block.back()) && !underWay.empty()) {
@@ -67,16 +72,17 @@ static LogicalResult verifyWaits(Block &block) {
       return error;
     }
     if (number)
-      underWay.emplace_back(number, &op);
+      underWay.emplace_back(number.getInt(), &op);
   }
   return success();
 }
 
 static LogicalResult verifyDevice(func::FuncOp func) {
-  return verifyOps(func, [](Operation *op) -> LogicalResult {
+  rt::CollectiveStreams streams(func);
+  return verifyOps(func, [&](Operation *op) -> LogicalResult {
     for (Region &region : op->getRegions())
       for (Block &block : region)
-        if (failed(verifyWaits(block)))
+        if (failed(verifyWaits(block, streams)))
           return failure();
     return verifyHost(op);
   });

@@ -58,8 +58,11 @@ struct AddScratch : shoal::impl::AddScratchBase<AddScratch> {
       return;
     bool isDevice = machineOf(machine).isDevice;
     rt::ProgramMeshes meshes(func->getParentOfType<ModuleOp>());
+    rt::CollectiveStreams streams(func);
     for (Operation &op : func.front()) {
-      Sharers collectives, others;
+      // Collectives of other streams may run beside each other.
+      llvm::MapVector<int64_t, Sharers> collectives;
+      Sharers others;
       op.walk([&](rt::RuntimeCallOpInterface call) {
         int64_t bytes = call.getScratchBytes(meshes, isDevice);
         if (bytes == 0 || !call.getScratchMutable().empty())
@@ -68,16 +71,25 @@ struct AddScratch : shoal::impl::AddScratchBase<AddScratch> {
                << " needs " << bytes << " bytes";
         ++numCalls;
         if (isDevice)
-          (call.getCollectiveNumber() ? collectives : others).add(call, bytes);
+          sharersOf(call, streams, collectives, others).add(call, bytes);
         else
           allocateFor(call, bytes);
       });
-      collectives.allocate(&op);
+      for (auto &[stream, sharers] : collectives)
+        sharers.allocate(&op);
       others.allocate(&op);
     }
   }
 
 private:
+  static Sharers &sharersOf(rt::RuntimeCallOpInterface call,
+                            const rt::CollectiveStreams &streams,
+                            llvm::MapVector<int64_t, Sharers> &collectives,
+                            Sharers &others) {
+    std::optional<int64_t> number = call.getCollectiveNumber();
+    return number ? collectives[streams.of(*number)] : others;
+  }
+
   /// Nothing runs beside a call on a CPU: its scratch ends with it.
   static void allocateFor(rt::RuntimeCallOpInterface call, int64_t bytes) {
     Sharers alone;

@@ -23,9 +23,9 @@ static bool isHelper(Operation *op) {
          (isMemoryEffectFree(op) || isa<memref::AllocOp>(op));
 }
 
-static bool isCollective(Operation *op) {
+static std::optional<int64_t> numberOf(Operation *op) {
   auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
-  return call && call.getCollectiveNumber();
+  return call ? call.getCollectiveNumber() : std::nullopt;
 }
 
 bool BlockSchedule::isFence(Operation *op) {
@@ -40,15 +40,18 @@ static llvm::SetVector<Value> usedValues(Operation *op) {
   return values;
 }
 
-BlockSchedule::BlockSchedule(Operation *first, DurationOf durationOf) {
+BlockSchedule::BlockSchedule(Operation *first, DurationOf durationOf,
+                             const rt::CollectiveStreams &streams) {
   for (fence = first; !isFence(fence); fence = fence->getNextNode()) {
     if (isHelper(fence))
       continue;
-    communicates |= isCollective(fence);
     Node &node = nodes.emplace_back();
     node.op = fence;
     node.duration = durationOf(fence);
-    node.isCollective = isCollective(fence);
+    std::optional<int64_t> number = numberOf(fence);
+    node.isCollective = number.has_value();
+    node.stream = number ? streams.of(*number) : 0;
+    communicates |= node.isCollective;
   }
   if (!hasCollectives())
     return;
@@ -112,8 +115,8 @@ void BlockSchedule::findLevels() {
   for (Node &node : nodes)
     for (unsigned before : node.before) {
       const Node &other = nodes[before];
-      bool isLong = other.isCollective &&
-                    other.duration.seconds >= kShortest * longest;
+      bool isLong =
+          other.isCollective && other.duration.seconds >= kShortest * longest;
       node.level = std::max(node.level, other.level + isLong);
     }
   for (Node &node : nodes) {

@@ -8,6 +8,7 @@
 #define SHOAL_LIB_CONVERSION_MEMORY_BLOCKSCHEDULE_H
 
 #include "shoal/Conversion/Memory/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace shoal {
@@ -24,6 +25,8 @@ public:
     mlir::Operation *op = nullptr;
     OpDuration duration;
     bool isCollective = false;
+    /// Of a collective: it begins behind those before it there.
+    int64_t stream = 0;
     /// Whether a collective must come behind it.
     bool isNeeded = false;
     /// The most long collectives that must come in front of it, one behind the
@@ -49,7 +52,8 @@ public:
 
   /// Of the ops from `first` to the one in front of the next `isFence`, which
   /// is `getFence()`.
-  BlockSchedule(mlir::Operation *first, DurationOf durationOf);
+  BlockSchedule(mlir::Operation *first, DurationOf durationOf,
+                const rt::CollectiveStreams &streams);
 
   /// Nothing may move across it: it says not what it touches, or ends the
   /// block.

@@ -70,8 +70,12 @@ public:
   SmallVector<unsigned> run() {
     while (order.size() < nodes.size()) {
       Candidates found = findCandidates();
-      // Beside it comes what is chosen next.
-      if (found.collective)
+      // Beside it comes what is chosen next, unless it has to wait for another
+      // one, as kernels would then, too.
+      bool isNext =
+          found.collective &&
+          (!found.kernel || waitOf(*found.collective) <= waitOf(*found.kernel));
+      if (isNext)
         start(*found.collective);
       else
         work(*found.kernel);
@@ -120,20 +124,25 @@ private:
   std::tuple<double, bool, unsigned, unsigned> keyOf(unsigned number) const {
     const BlockSchedule::Node &node = nodes[number];
     if (node.isCollective)
-      return {0, false, node.level, number};
+      return {waitOf(number), false, node.level, number};
     return {waitOf(number), !node.isNeeded, node.isNeeded ? node.level : 0,
             number};
   }
 
+  /// Until the collectives have ended that it needs; one that is in the same
+  /// stream begins behind them anyway.
   double waitOf(unsigned number) const {
+    const BlockSchedule::Node &node = nodes[number];
     double wait = 0;
-    for (unsigned before : nodes[number].before)
-      wait = std::max(wait, ends[before] - workClock);
+    for (unsigned before : node.before)
+      if (!node.isCollective || nodes[before].stream != node.stream)
+        wait = std::max(wait, ends[before] - workClock);
     return wait;
   }
 
   void start(unsigned number) {
     const OpDuration &duration = nodes[number].duration;
+    workClock += waitOf(number);
     double &clock = linkClocks[duration.link];
     clock = std::max(clock, workClock) + duration.seconds;
     ends[number] = clock;

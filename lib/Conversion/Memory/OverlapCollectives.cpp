@@ -33,13 +33,14 @@ static PassCounter numRejected(DEBUG_TYPE, "Orders that need too much memory");
 static std::vector<BlockSchedule> findSchedules(func::FuncOp func,
                                                 DurationOf durationOf) {
   std::vector<BlockSchedule> schedules;
+  rt::CollectiveStreams streams(func);
   func.walk([&](Block *block) {
     // What is in a kernel has nothing to move.
     if (isa<linalg::LinalgOp, rt::KernelOp>(block->getParentOp()) ||
         block->empty())
       return;
     for (Operation *op = &block->front(); op;) {
-      BlockSchedule schedule(op, durationOf);
+      BlockSchedule schedule(op, durationOf, streams);
       op = schedule.getFence()->getNextNode();
       if (schedule.hasCollectives())
         schedules.push_back(std::move(schedule));
@@ -151,8 +152,7 @@ struct OverlapCollectives
 private:
   OpDuration durationOf(Operation *op) const {
     std::optional<OpDuration> known = durations ? durations(op) : std::nullopt;
-    return known ? *known
-                 : OpDuration{estimateSeconds(op, machineOf(machine))};
+    return known ? *known : OpDuration{estimateSeconds(op, machineOf(machine))};
   }
 
   OpDurations durations;

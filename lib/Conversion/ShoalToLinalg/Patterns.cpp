@@ -12,8 +12,10 @@ using namespace mlir;
 using namespace shoal;
 
 ProgramNumbering::ProgramNumbering(ModuleOp module) {
-  for (const CollectiveCost &collective : listCollectives(module))
+  for (const CollectiveCost &collective : listCollectives(module)) {
     collectives.insert({collective.op, collectives.size()});
+    streams.push_back(collective.stream);
+  }
 }
 
 Value shoal::makeEmpty(OpBuilder &builder, Location loc,

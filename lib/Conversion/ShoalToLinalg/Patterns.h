@@ -18,6 +18,8 @@ struct ProgramNumbering {
   explicit ProgramNumbering(mlir::ModuleOp module);
 
   llvm::DenseMap<mlir::Operation *, int64_t> collectives;
+  /// Of each number.
+  llvm::SmallVector<int64_t> streams;
 };
 
 /// What an einsum becomes that is not there, as part of another op.

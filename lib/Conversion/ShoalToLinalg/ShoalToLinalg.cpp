@@ -162,6 +162,7 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     if (failed(verifyLowered(getOperation())))
       return signalPassFailure();
     noteDonors(getOperation());
+    rt::CollectiveStreams::note(getOperation(), numbering.streams);
     dropDescription(getOperation());
   }
 };

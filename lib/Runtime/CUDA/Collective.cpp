@@ -31,15 +31,9 @@ static const Group *groupOf(const CollectiveStart &start) {
   return start.axes ? &all.group(start.mesh, *start.axes) : &all.world();
 }
 
-static cudaStream_t streamOf(const Group *group) {
-  return group ? group->stream : Device::get().copies();
-}
-
 Collective::Collective(const CollectiveStart &start)
-    : Collective(start, groupOf(start)) {}
-
-Collective::Collective(const CollectiveStart &start, const Group *group)
-    : DeviceCopies{streamOf(group)}, id(start.id), group(group),
+    : DeviceCopies{Device::get().collectives(start.id)}, id(start.id),
+      group(groupOf(start)),
       index(start.axes ? topology().indexOver(start.mesh, *start.axes) : 0),
       work{start.activity, id, start.bytes, group} {
   name();

@@ -67,8 +67,6 @@ public:
                     const char *from, char *to, char *terms) const;
 
 private:
-  Collective(const CollectiveStart &start, const Group *group);
-
   /// Of pieces that lie `stride` bytes apart in `from`.
   void swapPieces(int64_t bytes, int64_t stride, const char *from,
                   char *to) const;

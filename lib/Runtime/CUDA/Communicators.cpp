@@ -32,10 +32,10 @@ Communicators &Communicators::get() {
   return *communicators;
 }
 
-/// Kernels of two communicators may each wait for a device on which the other's
-/// holds the place: NCCL has to launch them in one order everywhere, which the
-/// program's is (NCCL 2.26, "Using multiple NCCL communicators concurrently").
-/// Who has set the variable knows better.
+/// Where kernels of two communicators run at once, each may wait for a device
+/// on which the other holds the place: NCCL has to launch them in one order
+/// everywhere, which the program's is (user guide, "Using multiple NCCL
+/// communicators concurrently"; NCCL 2.26). Who has set it knows better.
 Communicators::Communicators() {
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*overwrite=*/0);
 }
@@ -45,7 +45,6 @@ const Group &Communicators::world() {
   Group &group = entry->second;
   if (!fresh)
     return group;
-  group.stream = makeStream();
   int rank = 0, size = 1;
   MPI_Comm_rank(worldCommunicator(), &rank);
   MPI_Comm_size(worldCommunicator(), &size);
@@ -73,8 +72,8 @@ const Group &Communicators::group(int64_t mesh, const Axes &axes) {
   int64_t base = device.mesh(mesh).groupBase(device.position(mesh), axes);
   ncclComm_t parent = world().communicator;
   // A communicator must be idle while it is split.
-  Timeline::get().finish(world().stream);
-  group.stream = makeStream();
+  for (cudaStream_t stream : device.collectives())
+    Timeline::get().finish(stream);
   group.ranks = device.groupOver(mesh, axes);
   WatchedCall watched([&group] { return describeMissing(group); });
   check(api.ncclCommSplit(parent, static_cast<int>(base),
@@ -82,13 +81,6 @@ const Group &Communicators::group(int64_t mesh, const Axes &axes) {
                           &group.communicator, /*config=*/nullptr),
         "ncclCommSplit");
   return group;
-}
-
-std::vector<cudaStream_t> Communicators::streams() const {
-  std::vector<cudaStream_t> all;
-  for (const auto &[key, group] : groups)
-    all.push_back(group.stream);
-  return all;
 }
 
 void Communicators::checkErrors() {

@@ -17,8 +17,6 @@ namespace shoal::rt {
 /// the communicator is its place in `ranks`, the ranks of MPI.
 struct Group {
   ncclComm_t communicator = nullptr;
-  /// Of its collectives, in the order of the program.
-  cudaStream_t stream = nullptr;
   std::vector<int64_t> ranks;
 
   int64_t size() const { return static_cast<int64_t>(ranks.size()); }
@@ -36,9 +34,6 @@ public:
 
   /// The group over the axes, ranked by index.
   const Group &group(int64_t mesh, const Axes &axes);
-
-  /// Of all groups.
-  std::vector<cudaStream_t> streams() const;
 
   /// Ends the job if NCCL met an error since.
   void checkErrors();

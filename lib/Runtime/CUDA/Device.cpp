@@ -80,6 +80,13 @@ static Status choose(int rankOnMachine, int &gpu, Place &place) {
   return std::nullopt;
 }
 
+static cudaStream_t makeStream() {
+  cudaStream_t stream = nullptr;
+  check(api.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+        "cudaStreamCreateWithFlags");
+  return stream;
+}
+
 Status Device::open() {
   Machine machine;
   Place place = {-1, -1, -1};
@@ -92,15 +99,23 @@ Status Device::open() {
         "expected a GPU for each of the " + std::to_string(machine.size) +
         " processes on a machine, but they see " + std::to_string(numGpus)};
   computeStream = makeStream();
-  copyStream = makeStream();
   return std::nullopt;
 }
 
-cudaStream_t makeStream() {
-  cudaStream_t stream = nullptr;
-  check(api.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-        "cudaStreamCreateWithFlags");
-  return stream;
+void Device::makeStreams(const std::vector<CollectiveInfo> &collectives) {
+  int64_t most = 0;
+  streamNumbers.clear();
+  for (const CollectiveInfo &collective : collectives) {
+    streamNumbers.push_back(collective.stream);
+    most = std::max(most, collective.stream);
+  }
+  while (std::ssize(collectiveStreams) <= most)
+    collectiveStreams.push_back(makeStream());
+}
+
+cudaStream_t Device::collectives(int64_t id) const {
+  bool isKnown = id >= 0 && id < std::ssize(streamNumbers);
+  return collectiveStreams[isKnown ? streamNumbers[id] : 0];
 }
 
 } // namespace shoal::rt

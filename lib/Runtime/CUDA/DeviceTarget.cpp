@@ -40,6 +40,7 @@ Status DeviceTarget::prepare(World &world, const Program &program,
     return failed;
   if (Status failed = world.agree(allocateAll(program)))
     return failed;
+  Device::get().makeStreams(program.collectives);
   Timeline::get().setUp(
       program.collectives,
       std::chrono::seconds(options.collectiveTimeout.value_or(300)));

@@ -25,12 +25,12 @@ static void order(cudaStream_t earlier, cudaStream_t later) {
 
 void StepGraph::capture(const std::function<void()> &step) {
   cudaStream_t compute = Device::get().compute();
-  std::vector<cudaStream_t> beside = besideStreams();
+  const std::vector<cudaStream_t> &beside = Device::get().collectives();
   setActivity("CUDA graph of", "a step");
   check(api.cudaStreamBeginCapture(compute, cudaStreamCaptureModeThreadLocal),
         "cudaStreamBeginCapture");
   Timeline::get().beginCapture();
-  // All streams are part of the graph, also those that it does not use.
+  // All streams are part of the graph, also if there are no collectives.
   for (cudaStream_t stream : beside)
     order(compute, stream);
   step();

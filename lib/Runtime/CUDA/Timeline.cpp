@@ -204,15 +204,9 @@ void Timeline::finish(cudaStream_t stream) {
   }
 }
 
-std::vector<cudaStream_t> besideStreams() {
-  std::vector<cudaStream_t> streams = Communicators::get().streams();
-  streams.push_back(Device::get().copies());
-  return streams;
-}
-
 void waitForDevice() {
   Timeline::get().finish(Device::get().compute());
-  for (cudaStream_t stream : besideStreams())
+  for (cudaStream_t stream : Device::get().collectives())
     Timeline::get().finish(stream);
 }
 

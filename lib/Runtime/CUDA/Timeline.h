@@ -101,9 +101,6 @@ private:
   Clock::time_point watchedSince;
 };
 
-/// All streams but the one of work.
-std::vector<cudaStream_t> besideStreams();
-
 /// Waits for all streams.
 void waitForDevice();
 

@@ -64,7 +64,8 @@ static Tensor parseTensor(const json &value) {
 
 static CollectiveInfo parseCollective(const json &value) {
   return {value.value("kind", ""), value.value("axes", ""),
-          value.value("loc", ""), value.value("reason", "")};
+          value.value("loc", ""), value.value("reason", ""),
+          value.value("stream", int64_t(0))};
 }
 
 static HostCallInfo parseHostCall(const json &value) {

@@ -50,6 +50,8 @@ struct CollectiveInfo {
   std::string axes;
   std::string loc;
   std::string reason;
+  /// Of a device: that it runs in, behind those before it there.
+  int64_t stream = 0;
 };
 
 /// A call of the process that runs the program; one without a number prints.

@@ -1,6 +1,6 @@
 // Work waits for a collective where it touches its buffers, and no earlier.
 //
-// RUN: shoal-opt %s --shoal-insert-waits | FileCheck %s
+// RUN: shoal-opt %s --split-input-file --shoal-insert-waits | FileCheck %s
 
 shoal.mesh @mesh = <["x" = 2]>
 
@@ -73,4 +73,32 @@ func.func @loops(%x: memref<4xf32>, %y: memref<4xf32>, %more: memref<i1>) {
   // CHECK-NEXT: return
   rt.all_reduce sum @mesh {"x"} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 2 : i64}
   return
+}
+
+// -----
+
+// Of two streams: a collective waits for one of the other stream whose bytes it
+// touches, and each stream is waited for at the end.
+module attributes {shoal.collective_streams = array<i64: 0, 1, 1, 0>} {
+  shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+
+  // CHECK-LABEL: func.func @streams
+  func.func @streams(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>, %w: memref<8xf32>, %v: memref<8xf32>) {
+    // CHECK: rt.all_reduce {{.*}}collective = 0
+    // CHECK-NEXT: rt.all_reduce {{.*}}collective = 1
+    // CHECK-NEXT: rt.wait 0
+    // CHECK-NEXT: rt.all_reduce {{.*}}collective = 2
+    // CHECK-NEXT: rt.all_reduce {{.*}}collective = 3
+    // CHECK-NEXT: rt.wait 3
+    // CHECK-NEXT: rt.wait 1
+    // CHECK-NEXT: rt.copy
+    // CHECK-NEXT: rt.wait 2
+    // CHECK-NEXT: return
+    rt.all_reduce sum @mesh {"x"} ins(%x : memref<8xf32>) outs(%y : memref<8xf32>) {collective = 0 : i64}
+    rt.all_reduce sum @mesh {"y"} ins(%x : memref<8xf32>) outs(%z : memref<8xf32>) {collective = 1 : i64}
+    rt.all_reduce sum @mesh {"y"} ins(%y : memref<8xf32>) outs(%w : memref<8xf32>) {collective = 2 : i64}
+    rt.all_reduce sum @mesh {"x"} ins(%x : memref<8xf32>) outs(%v : memref<8xf32>) {collective = 3 : i64}
+    rt.copy ins(%z : memref<8xf32>) outs(%x : memref<8xf32>)
+    return
+  }
 }

@@ -41,3 +41,20 @@ func.func @c3_a_loop_begins(%x: memref<24xf32>, %y: memref<24xf32>) {
   rt.wait 1
   return
 }
+
+// -----
+
+// Waiting for a collective ends those before it in its stream, and no others.
+module attributes {shoal.collective_streams = array<i64: 0, 1, 0>} {
+  shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+
+  func.func @c3_of_streams(%x: memref<24xf32>, %y: memref<24xf32>, %z: memref<24xf32>, %w: memref<24xf32>) {
+    rt.all_reduce sum @mesh {"x"} ins(%x : memref<24xf32>) outs(%y : memref<24xf32>) {collective = 0 : i64}
+    // expected-note @below {{which is this}}
+    rt.all_reduce sum @mesh {"y"} ins(%x : memref<24xf32>) outs(%z : memref<24xf32>) {collective = 1 : i64}
+    rt.all_reduce sum @mesh {"x"} ins(%x : memref<24xf32>) outs(%w : memref<24xf32>) {collective = 2 : i64}
+    rt.wait 2
+    // expected-error @below {{'func.return' op comes while a collective is under way}}
+    return
+  }
+}

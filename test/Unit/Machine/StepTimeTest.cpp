@@ -236,6 +236,18 @@ TEST(StepTimeTest, GathersUseAllRails) {
   EXPECT_EQ(price.level, 1);
 }
 
+TEST(StepTimeTest, TheOutermostLevelHasTheLinks) {
+  Cluster islands = makeIslands();
+  auto linkOf = [&](GroupCounts counts) {
+    return priceCollective(islands, CollectiveKind::AllGather, counts, 4096)
+        .link;
+  };
+  EXPECT_EQ(linkOf({1, 1}), -1);
+  EXPECT_EQ(linkOf({8, 1}), 0);
+  EXPECT_EQ(linkOf({8, 2}), 1);
+  EXPECT_EQ(linkOf({1, 2}), 1);
+}
+
 TEST(StepTimeTest, SmallAllReducesGoByATree) {
   Cluster islands = makeIslands();
   // 2 log2(8) steps of 1 us, not 14.

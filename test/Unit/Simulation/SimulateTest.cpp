@@ -99,6 +99,24 @@ TEST(SimulateTest, WhatIsWaitedForBeforeACollectiveIsExposed) {
   EXPECT_DOUBLE_EQ(inMicroseconds(result.exposed), 4);
 }
 
+TEST(SimulateTest, CollectivesOfOtherLevelsRunBesideEachOther) {
+  Cluster cluster = makeCluster();
+  cluster.chip.overlaps = true;
+  cluster.levels.push_back(cluster.levels.front());
+  cluster.levels.back().name = "rails";
+  auto timeOf = [&](AxisSpan axis) {
+    Task second = collective(3, 1, true);
+    std::get<CollectiveWork>(second.work).axes = {axis};
+    SimulatedStep result = run(
+        {collective(5, 0, true), second, Wait{1}, kernel(1), Wait{0}}, cluster);
+    EXPECT_EQ(result.tasks[1].link, axis.stride == 1 ? 0 : 1);
+    return inMicroseconds(result.time);
+  };
+  // Behind the first over the same links; at once over others.
+  EXPECT_DOUBLE_EQ(timeOf({2, 1}), 9);
+  EXPECT_DOUBLE_EQ(timeOf({2, 2}), 5);
+}
+
 TEST(SimulateTest, LoopsRepeatTheirBody) {
   auto loop = std::make_shared<Loop>();
   loop->trips = 10;

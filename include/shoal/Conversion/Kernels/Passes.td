@@ -465,8 +465,10 @@ def InsertWaits : Pass<"shoal-insert-waits", "::mlir::func::FuncOp"> {
     For targets that communicate in the background: a call with a `collective`
     only begins it. Before the first op that touches bytes that one under way
     writes, or writes bytes that it reads, and before loops, branches and ends
-    of blocks, `rt.wait` waits. Collectives themselves wait for nothing: they
-    run in the order of the program, behind all work that comes before them.
+    of blocks, `rt.wait` waits. A collective begins behind all work that comes
+    before it and behind the collectives before it in its stream: it waits for
+    those of other streams alone. Where the module says nothing of streams
+    (`shoal.collective_streams`, by number) there is one.
 
     ```mlir
     func.func @main(%x: memref<24xf32>, %y: memref<24xf32>, %sum: memref<24xf32>, %result: memref<24xf32>) {

@@ -47,8 +47,7 @@ struct OpDuration {
 
 /// How long an op on buffers takes alone, on a machine that is described
 /// elsewhere; nothing of one that nobody knows.
-using OpDurations =
-    std::function<std::optional<OpDuration>(mlir::Operation *)>;
+using OpDurations = std::function<std::optional<OpDuration>(mlir::Operation *)>;
 
 /// What decides what runs beside collectives: durations, where they are known,
 /// and the memory that it may take.

@@ -174,7 +174,7 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     For targets that communicate in the background (`--shoal-insert-waits`):
     between a collective and the first op that waits for it come others that do
     not, as many as fill the time that it takes. A list scheduler goes through
-    each block with two clocks, one of work and one of collectives: a collective
+    each block with a clock of work and one for each level of links: a collective
     begins as soon as its operands are there; then comes the op that waits
     least; of equals one that a later collective needs, of several such the
     one behind fewer long collectives, so that independent chains of ops, as of

@@ -46,6 +46,24 @@ calls::Axes ProgramMeshes::encode(FlatSymbolRefAttr symbol,
   return list;
 }
 
+static constexpr StringLiteral kStreamsAttr = "shoal.collective_streams";
+
+CollectiveStreams::CollectiveStreams(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  if (auto noted = module->getAttrOfType<DenseI64ArrayAttr>(kStreamsAttr))
+    streams.assign(noted.asArrayRef().begin(), noted.asArrayRef().end());
+}
+
+void CollectiveStreams::note(ModuleOp module, ArrayRef<int64_t> streams) {
+  if (llvm::any_of(streams, [](int64_t stream) { return stream != 0; }))
+    module->setAttr(kStreamsAttr,
+                    DenseI64ArrayAttr::get(module.getContext(), streams));
+}
+
+int64_t CollectiveStreams::of(int64_t number) const {
+  return number < std::ssize(streams) ? streams[number] : 0;
+}
+
 std::optional<calls::ElementType> shoal::rt::findElementType(Type type) {
   std::string name;
   llvm::raw_string_ostream(name) << getElementTypeOrSelf(type);

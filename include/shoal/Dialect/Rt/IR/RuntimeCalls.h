@@ -27,6 +27,21 @@ private:
   llvm::MapVector<mlir::StringAttr, MeshAttr> meshes;
 };
 
+/// The streams that a program's collectives run in on targets that communicate
+/// in the background, by their numbers. Those of one stream run in the order of
+/// the program.
+class CollectiveStreams {
+public:
+  /// Of the op's module. All are in one stream where nothing was noted.
+  explicit CollectiveStreams(mlir::Operation *op);
+  static void note(mlir::ModuleOp module, llvm::ArrayRef<int64_t> streams);
+
+  int64_t of(int64_t number) const;
+
+private:
+  llvm::SmallVector<int64_t> streams;
+};
+
 /// The code of an element type, or of a tensor's or a buffer's elements;
 /// nothing where the runtime has none such.
 std::optional<calls::ElementType> findElementType(mlir::Type type);
