@@ -215,7 +215,7 @@ class _PoolProgram(Loaded):
         for reply in replies:
             if reply.has_failed:
                 raise _failure(reply.text, host_calls)
-        return max(_NANOSECONDS.unpack(reply.body)[0] for reply in replies) / 1e9
+        return max([_NANOSECONDS.unpack(reply.body)[0] for reply in replies]) / 1e9
 
 
 _NANOSECONDS = struct.Struct("q")

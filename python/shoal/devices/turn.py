@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from shoal.errors import RunError
 from shoal.executable.host_calls import HostCalls
@@ -28,6 +26,7 @@ class Turn:
         self._lock = threading.RLock()
         self._working: int | None = None  # the thread of a step
         self._calls: HostCalls | None = None
+        self._step = _Step(self)
 
     def __enter__(self) -> None:
         if not self._lock.acquire(blocking=False):
@@ -49,14 +48,10 @@ class Turn:
                 self._lock.acquire()
                 return
 
-    @contextmanager
-    def step(self, calls: HostCalls | None) -> Iterator[None]:
-        """Within a turn: the devices work, and call these functions."""
-        self._working, self._calls = threading.get_ident(), calls
-        try:
-            yield
-        finally:
-            self._working, self._calls = None, None
+    def step(self, calls: HostCalls | None) -> _Step:
+        """Within a turn, by `with`: the devices work, and call these functions."""
+        self._calls = calls
+        return self._step
 
     def expect_no_step(self) -> None:
         """RunError in a function that a step calls, which is in its thread."""
@@ -64,3 +59,16 @@ class Turn:
             raise RunError(
                 "a function that a program calls cannot use the program's devices: they wait for it"
             )
+
+
+class _Step:
+    """There is one at a time; a generator would be a twentieth of a short call."""
+
+    def __init__(self, turn: Turn):
+        self._turn = turn
+
+    def __enter__(self) -> None:
+        self._turn._working = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._turn._working = self._turn._calls = None

@@ -231,7 +231,7 @@ class Workers:
     ) -> list[Reply]:
         """One of each that was asked; answers what the program asks meanwhile."""
         with Patience(timeout) as patience:
-            while any(connection.reply is None for connection in asked):
+            while None in [connection.reply for connection in asked]:
                 for file, _ in patience.poll(self._poll):
                     connection = self._by_file.get(file)
                     if connection is None:
