@@ -21,24 +21,19 @@ import tempfile
 from pathlib import Path
 
 from layer_program import Layer
-from predicted_steps import BUILD, mpirun
+from predicted_steps import BUILD, layers, mpirun
 
 STEPS = 40  # of a round
 
 
-def layers(ranks):
-    """MoE layers in which tokens alone are split: groups, tokens, model, experts, capacity, hidden rows."""
-    shapes = {
-        "small": (4, 128, 128, 4, 64, 256),
-        "wide": (4, 128, 256, 4, 64, 1024),
-        "narrow": (4, 256, 64, 4, 128, 256),
-        "many experts": (4, 256, 128, 32, 16, 256),
-        "few experts": (4, 256, 256, 4, 128, 512),
-        "many groups": (16, 64, 128, 8, 16, 512),
-        "small capacity": (4, 512, 128, 8, 8, 1024),
-        "few tokens": (4, 16, 256, 8, 8, 1024),
-    }
-    return {f"MoE, {name}": _freed(Layer(*sizes, devices=ranks).text()) for name, sizes in shapes.items()}
+def freed_layers(ranks):
+    """MoE layers in which tokens alone are split."""
+    known = layers(ranks)
+    shared = ("small", "wide", "narrow", "many experts", "few experts", "many groups")
+    texts = {f"MoE, {name}": known[f"MoE, {name}"] for name in shared}
+    texts["MoE, small capacity"] = Layer(4, 512, 128, 8, 8, 1024, devices=ranks).text()
+    texts["MoE, few tokens"] = Layer(4, 16, 256, 8, 8, 1024, devices=ranks).text()
+    return {name: _freed(text) for name, text in texts.items()}
 
 
 def _freed(text):
@@ -127,7 +122,7 @@ def main():
         if not options.machine:
             mpirun(options.ranks, BUILD / "bin/shoal-bench", "-o", machine)
         cases = {}
-        for name, text in (layers(options.ranks) | others(options.ranks)).items():
+        for name, text in (freed_layers(options.ranks) | others(options.ranks)).items():
             if any(part in name for part in options.only):
                 stem = folder / "".join(c if c.isalnum() else "_" for c in name)
                 cases[name] = Plan(text, stem, []), Plan(text, Path(f"{stem}-time"), [f"--machine={machine}"])
