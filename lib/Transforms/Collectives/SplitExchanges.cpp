@@ -48,11 +48,12 @@ public:
 
 private:
   bool isEven();
-  std::optional<GroupCounts> countsOf(const AxisRefs &axes);
+  std::optional<GroupCounts> countsOf(ArrayRef<AxisRefAttr> axes);
   std::optional<TwoSteps> splitAt(int64_t minorSize);
 
   MoveAttr move() { return cast<MoveAttr>(op.getMoves()[0]); }
-  AxisRefs axes() { return AxisRefs(move().getAxes().getAxes()); }
+  /// As the attribute has them, which outlives every use.
+  ArrayRef<AxisRefAttr> axes() { return move().getAxes().getAxes(); }
 
   spmd::AllToAllOp op;
   MeshAttr mesh;
@@ -77,7 +78,8 @@ bool ExchangeSplitter::isEven() {
 }
 
 /// Nothing where the devices' order makes groups that lie unlike each other.
-std::optional<GroupCounts> ExchangeSplitter::countsOf(const AxisRefs &list) {
+std::optional<GroupCounts>
+ExchangeSplitter::countsOf(ArrayRef<AxisRefAttr> list) {
   auto spans = llvm::map_to_vector(list, [&](AxisRefAttr axis) {
     PositionDigit digit = digitOf(axis, mesh);
     return AxisSpan{digit.size, digit.stride};
