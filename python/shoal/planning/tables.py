@@ -20,6 +20,7 @@ from shoal.models.config import ModelConfig
 from shoal.models.families import made_of, read_config
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
+from shoal.moe.reach import expected_places
 from shoal.planning.job import Plan, forecast_of
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import around_bytes
@@ -135,19 +136,7 @@ def _exchange(made: dict[str, Any], column: str, ep: int) -> float:
 
 def _expected(made: dict[str, Any], places: int) -> float:
     """Of how many of so many places a token needs one, its choices lying in so many groups of experts."""
-    chosen, groups = made["chosen_groups"], made["groups"]
-    experts = made["experts"] // groups
-    each = max(1, groups // places)
-    of_place = made["experts"] // places
-    all_ways = math.comb(groups, chosen)
-    hit = 0.0
-    for count in range(1, each + 1):
-        # So many of a place's groups are chosen, and then one of its experts.
-        ways = math.comb(each, count) * math.comb(groups - each, chosen - count)
-        own = min(of_place, count * experts)
-        missed = math.comb(chosen * experts - own, made["choices"]) / math.comb(chosen * experts, made["choices"])
-        hit += ways / all_ways * (1 - missed)
-    return places * hit
+    return expected_places(made["experts"], places, made["choices"], made["groups"], made["chosen_groups"])
 
 
 def deepseek() -> Table:

@@ -7,7 +7,9 @@ import pytest
 
 from frontend_testing import assert_same, evaluate, shoal
 from shoal.frontend.pytrees import flatten
-from shoal.moe import Layout, MoeConfig, init_params, moe, total_loss
+from moe_layouts import statistics
+from shoal.moe import Layout, MoeConfig, init_params, moe, param_shapes, plan_dispatch, total_loss
+from shoal.moe.reach import expected_places, most_places, places_needed
 
 FLEX = {"moe_token_dispatcher_type": "flex"}
 GROUPS = {"moe_router_num_groups": 4, "moe_router_group_topk": 2, "group_best_of": 2, "moe_router_topk": 4}
@@ -68,3 +70,83 @@ def test_results_are_those_of_one_device(tmp_path, name):
     many = evaluate(tmp_path, step(config, layout), *given, mesh=layout.mesh, devices=layout.mesh.size)
     for expected, actual in zip(flatten(one)[0], flatten(many)[0], strict=True):
         assert_same(name, actual, expected, np.float32, 1e-5)
+
+
+@pytest.mark.parametrize("name", ["2 x 2", "4 x 2, groups"])
+def test_bfloat16_is_rounded_as_one_exchange_is(tmp_path, name):
+    """As far from float32 as the plain exchange is, but for one further rounding of a row."""
+    layout, fields = CASES[name]
+    exact = evaluate(tmp_path, forward(config_of(fields), Layout()), *arrays(config_of(fields)))
+    off = {}
+    for how in ("alltoall", "flex"):
+        config = config_of({**fields, "moe_token_dispatcher_type": how})
+        x, params, mask = arrays(config)
+        narrow = {key: leaf if key == "router" else leaf.astype(shoal.bfloat16) for key, leaf in params.items()}
+        given = x.astype(shoal.bfloat16), narrow, mask
+        made = np.float32(evaluate(tmp_path, forward(config, layout), *given, mesh=layout.mesh, devices=layout.mesh.size))
+        # A choice of another expert is no rounding.
+        off[how] = np.median(np.abs(made - exact))
+    assert 0 < off["flex"] <= 1.5 * off["alltoall"]
+
+
+def forward(config, layout):
+    return lambda x, params, mask: moe(x, params, config, layout, mask=mask).y
+
+
+@pytest.mark.parametrize("name", ["2 x 4", "4 x 2, groups", "ETP, gathered", "a device a node"])
+def test_on_eight_ranks(name):
+    """Compiled, with all gradients, under mpirun."""
+    layout, fields = CASES[name]
+    config = config_of(fields)
+    given = arrays(config)
+    one = shoal.jit(step(config, Layout()))(*given)
+    many = shoal.jit(step(config, layout), mesh=layout.mesh)(*given)
+    for expected, actual in zip(flatten(one)[0], flatten(many)[0], strict=True):
+        assert_same(name, np.asarray(actual), np.asarray(expected), np.float32, 1e-5)
+
+
+def test_a_token_crosses_once_for_a_node():
+    """Bytes of rows between nodes are of tokens and nodes, within one of choices; numbers and weights beside them."""
+    layout = Layout.folded({"dp": 8}, {"ep": 8}, node=2)
+    config = config_of({**GROUPS, "moe_expert_rank_capacity_factor": 1.0, "add_bias_linear": False, "moe_group_size": None})
+    x = shoal.TensorSpec((8, 32, 16), "float32", layout.P("outside"))
+    params = {name: shoal.TensorSpec(shape, "float32") for name, shape in param_shapes(config, 16).items()}
+    text = shoal.trace(lambda x, p: moe(x, p, config, layout).y, (x, params), layout.mesh)
+    sent, kinds = statistics(text)
+    # 4 choices in 2 groups of 2 experts are all of these: a token goes to 2 of the 4 nodes.
+    assert places_needed(config, 4, 2) == (2, 2.0)
+    row, numbers = 16 * 4, 4 * 4
+    between = 2 * 32 * (2 * row + 2 * numbers) * 3 // 4
+    within = 4 * 32 * 2 * row // 2
+    assert kinds["ragged_all_to_all"] == 6 and sent["ragged_all_to_all"] == between + within
+    said = plan_dispatch((8, 32, 16), 4, config, layout)
+    assert said.name == "flex" and said.bytes_sent["flex"] == between + within - 2 * 32 * 2 * numbers * 3 // 4
+
+
+def test_where_nodes_have_no_meaning():
+    """The plain exchange, with the reason."""
+    config = config_of({})
+    one = plan_dispatch((8, 8, 6), 4, config, CASES["one node"][0])
+    assert one.name == "alltoall" and one.reason.startswith("experts lie in one node")
+    assert plan_dispatch((8, 8, 6), 4, config, Layout.folded({"dp": 4}, {"ep": 4})).name == "alltoall"
+    assert plan_dispatch((8, 8, 6), 4, config).name == "sort"
+    with pytest.raises(shoal.TraceError, match="nodes of 3 devices do not divide 8"):
+        Layout.folded({"dp": 8}, {"ep": 8}, node=3)
+
+
+def drawn_places(experts, places, k, groups, chosen, rng, draws=4000):
+    """The mean number of places that k experts of `chosen` groups have, by drawing."""
+    size, total = experts // groups, 0
+    for _ in range(draws):
+        some = rng.choice(groups, chosen, replace=False)
+        listed = np.concatenate([np.arange(size) + g * size for g in some])
+        total += len({int(x) // (experts // places) for x in rng.choice(listed, k, replace=False)})
+    return total / draws
+
+
+@pytest.mark.parametrize("sizes", [(256, 8, 8, 1, 1), (256, 8, 8, 8, 4), (256, 2, 8, 8, 4), (256, 16, 8, 8, 4), (16, 4, 2, 4, 2)])
+def test_nodes_that_a_token_needs(sizes):
+    experts, places, k, groups, chosen = sizes
+    found = expected_places(*sizes)
+    drawn = drawn_places(*sizes, np.random.default_rng(0))
+    assert abs(found - drawn) < 0.05 and found <= most_places(places, k, groups, chosen)

@@ -75,13 +75,15 @@ def test_layouts_in_xla_are_the_frontends_one_device(tmp_path, router):
     every router."""
     if router != "late softmax" and not os.environ.get("SHOAL_LONG"):
         pytest.skip("SHOAL_LONG=1 runs it")
-    layouts = list(LAYOUTS) if os.environ.get("SHOAL_LONG") else ["EP 2, ETP 2"]
+    layouts = list({**LAYOUTS, **worlds.NODES}) if os.environ.get("SHOAL_LONG") else ["EP 2, ETP 2", "EP 4, 2 nodes"]
     script, found = ROOT / "test/conformance/both_worlds.py", tmp_path / "found.json"
     command = [sys.executable, script, "--routers", router, "--layouts", *layouts, "--json", found]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stdout + made.stderr
     by_dispatcher = json.loads(found.read_text())[router]
-    assert {name: list(of_layouts) for name, of_layouts in by_dispatcher.items()} == dict.fromkeys(worlds.DISPATCHERS, layouts)
+    assert {name: list(of_layouts) for name, of_layouts in by_dispatcher.items()} == {
+        name: [layout for layout in layouts if layout in worlds.layouts_of(name)] for name in (*worlds.DISPATCHERS, worlds.BY_NODES)
+    }
 
 
 def config_of(**fields):
