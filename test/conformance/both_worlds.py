@@ -99,6 +99,8 @@ def main():
         }  # fmt: skip
         native.cache_clear()
         listed = [pair for by_layout in found[router].values() for pair in by_layout.values()]
+        if not listed:
+            continue
         forward, gradients = (max(pair[i] for pair in listed) for i in (0, 1))
         print(f"{router}: {len(listed)} programs, forward {forward:.1e}, gradients {gradients:.1e}", flush=True)
     if arguments.json:

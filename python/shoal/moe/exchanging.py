@@ -183,7 +183,7 @@ def _send(places: Places, tokens: Array, expert: Array, weights: Array | None) -
         for weight in weights:
             rows = rows * take_rows(weight.reshape(1, hop.rows), order)[..., None].astype(rows.dtype)
         lists = hop.lists(counts)
-        got = hop.forth(rows[0], lists)
+        got = hop.forth(rows, lists)
         return got.reshape(1, 1, 1, *got.shape), order, lists.stacked(), *bounds_of(lists, hop.local)
 
     given = (tokens, expert) if weights is None else (tokens, expert, weights)

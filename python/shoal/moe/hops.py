@@ -101,10 +101,11 @@ class Hop:
         return Lists(sent, Slices(of(place), of(everyone), of(first) + (me - mine * t) * self.rows))
 
     def forth(self, rows: Array, lists: Lists, fill: int = 0) -> Array:
-        """[R, ...] of rows [T, ...]; `fill` where none came."""
+        """[R, ...] of rows [1, T, ...]; `fill` where none came."""
         sent, come = lists
-        repeated = broadcast_to(rows, (self.copies, *rows.shape)).reshape(-1, *rows.shape[1:])
-        room = full((self.room, *rows.shape[1:]), fill, rows.dtype, like=rows)
+        rest = rows.shape[2:]
+        repeated = broadcast_to(rows, (self.copies, self.rows, *rest)).reshape(-1, *rest)
+        room = full((self.room, *rest), fill, rows.dtype, like=rows)
         return ragged_all_to_all(repeated, room, sent.begin, sent.rows, sent.there, come.rows, self.axes)
 
     def back(self, made: Array, lists: Lists) -> Array:

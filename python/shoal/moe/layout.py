@@ -110,12 +110,14 @@ class Layout:
         """Of a command line of Megatron-Core for so many devices; options: as of `folded`.
 
         Without --sequence-parallel places around blocks lie over cp alone; --cp-comm-type is its p2p
-        where it is not given. Of flags that are not about the layout: see `MoeConfig.from_megatron`.
+        where it is not given. With --moe-token-dispatcher-type flex torchrun's --nproc-per-node, or node=, says what
+        nodes are. Of flags that are not about the layout: see `MoeConfig.from_megatron`.
         """
         flags = megatron.known_flags(arguments, REFUSED_LAYOUTS)
         said = {
             "sp": megatron.sequence_roles_of(flags),
             "cp_comm_type": megatron.cp_comm_type_of(flags, CP_COMM_TYPES),
+            "node": megatron.node_of(flags),
         }
         made = Layout.folded(*megatron.factorisations_of(flags, devices), **{**said, **options})
         return made.scheduled(*megatron.schedule_of(flags, devices))

@@ -110,14 +110,14 @@ def _send(stages: Stages, tokens: Array, expert: Array, weights: Array | None) -
         between, token = outer.lists(counts), to_node // stages.most
 
         def sent(value: Array, fill: int = 0) -> Array:
-            return outer.forth(take_rows(value, token)[0], between, fill)
+            return outer.forth(take_rows(value, token), between, fill)
 
         to_expert, counts = in_order(_own(sent(expert, none), stages), stages.of_node, inner.rows)
         within = inner.lists(counts)
-        rows = take_rows(sent(tokens)[None], to_expert // k)
+        rows = take_rows(sent(tokens).reshape(1, outer.room, -1), to_expert // k)
         for weight in weights:
             rows = rows * take_rows(sent(weight).reshape(1, -1), to_expert)[..., None].astype(rows.dtype)
-        got = inner.forth(rows[0], within)
+        got = inner.forth(rows, within)
         listed = to_node, between.stacked(), to_expert, within.stacked()
         return got.reshape(1, 1, 1, *got.shape), *listed, *bounds_of(within, inner.local)
 
@@ -149,12 +149,12 @@ class Staged(Exchanged):
             lists = Lists.of(between)
             here = inner.back(made.reshape(inner.room, -1), Lists.of(within)).astype("float32")
             for weight in weights:
-                there = outer.forth(take_rows(weight, to_node // stages.most)[0], lists).reshape(1, -1)
-                here = here * take_rows(there, to_expert)[0][:, None]
+                there = outer.forth(take_rows(weight, to_node // stages.most), lists).reshape(1, -1)
+                here = here * take_rows(there, to_expert).reshape(-1, 1)
             none = zeros((1, outer.room, here.shape[1]), "float32", like=here)
-            of_tokens = add_rows(none, to_expert // k, here[None])[0].astype(made.dtype)
-            home = outer.back(of_tokens, lists).astype("float32")
-            read = take_rows(home[None], places_of(to_node))
+            of_tokens = add_rows(none, to_expert // k, here.reshape(1, inner.rows, -1)).astype(made.dtype)
+            home = outer.back(of_tokens.reshape(outer.room, -1), lists).astype("float32")
+            read = take_rows(home.reshape(1, outer.rows, -1), places_of(to_node))
             return sum(read.reshape(1, places.tokens, stages.most, -1), 2)
 
         given = [rows, *self.between, self.order, self.lists]

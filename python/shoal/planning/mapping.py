@@ -121,14 +121,14 @@ class Mapping:
         return dataclasses.replace(self, **fields)
 
     def layout(self, node: int | None = None) -> Layout:
-        """Of a stage's devices, of which so many are in a node; that is said where rows are sent to nodes."""
+        """Of a stage's devices, of which so many are in a node; the layout has nodes where rows are sent to these."""
         if self.stage_devices == 1:
             return Layout()
         attention = {"tp": self.tp, "cp": self.cp, "dp": self.dp}
         experts = {"etp": self.etp, "ep": self.ep, "edp": self.edp}
         places = ("cp", "tp") if self.sequence_parallel else ("cp",)
         return Layout.folded(attention, experts, sp=places, cp_comm_type=self.cp_comm_type,
-                             node=node if self.dispatch == "flex" else None)  # fmt: skip
+                             node=node if self.dispatch == "flex" and self.etp * self.ep > (node or 1) else None)  # fmt: skip
 
     def __str__(self) -> str:
         sizes = [f"{name} {size}" for name in ("tp", "cp", "ep", "pp") if (size := getattr(self, name)) > 1]

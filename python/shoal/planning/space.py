@@ -11,6 +11,7 @@ from typing import Any
 
 from shoal.errors import InputError, ShoalError
 from shoal.models.config import ModelConfig
+from shoal.moe.reach import places_needed
 from shoal.planning.mapping import RECOMPUTED, Mapping
 from shoal.simulation.machines import Machine, node_of
 
@@ -111,8 +112,13 @@ def _dispatches(config: ModelConfig, machine: Machine, sizes: tuple[int, int, in
     moe = config.moe
     if node is None or moe.moe_token_dispatcher_type != "alltoall" or moe.moe_expert_capacity_factor is not None:
         return ["alltoall"]
-    crosses = ep * etp > node and all(_nests(node, size) for size in (tp, tp * cp, etp, etp * ep))
-    return ["alltoall", "flex"] if crosses else ["alltoall"]
+    nodes = ep * etp // node
+    crosses = nodes > 1 and all(_nests(node, size) for size in (tp, tp * cp, etp, etp * ep))
+    if not crosses or ep % nodes:
+        return ["alltoall"]
+    # Of as many tokens as choices none would be saved.
+    _, mean = places_needed(moe, nodes, -(-moe.num_experts // ep) * ep // nodes)
+    return ["alltoall", "flex"] if mean < moe.moe_router_topk else ["alltoall"]
 
 
 def _nests(one: int, other: int) -> bool:
