@@ -25,7 +25,7 @@ from shoal.arrays import (
 from shoal.frontend.checks import check
 from shoal.moe.buffers import Buffers, places_of, weighed
 from shoal.moe.config import MoeConfig
-from shoal.moe.hops import Hop, Lists, in_order
+from shoal.moe.hops import Hop, Lists, counts_of, in_order
 from shoal.moe.layout import Layout
 from shoal.moe.routing import Routing
 
@@ -178,13 +178,15 @@ def _send(places: Places, tokens: Array, expert: Array, weights: Array | None) -
     hop, k = places.hop, places.k
 
     def on_device(tokens: Array, expert: Array, *weights: Array) -> tuple[Array, ...]:
-        order, counts = in_order(expert.reshape(1, hop.rows), hop.parts * hop.local, hop.rows)
+        flat = expert.reshape(1, hop.rows)
+        order = in_order(flat, hop.rows)
         rows = take_rows(tokens, order // k)
         for weight in weights:
             rows = rows * take_rows(weight.reshape(1, hop.rows), order)[..., None].astype(rows.dtype)
-        lists = hop.lists(counts)
+        lists = hop.lists(counts_of(flat, hop.parts * hop.local, hop.rows))
         got = hop.forth(rows, lists)
-        return got.reshape(1, 1, 1, *got.shape), order, lists.stacked(), *bounds_of(lists, hop.local)
+        bounds = bounds_of(lists, hop.local)
+        return got.reshape(1, 1, 1, *got.shape), order, lists.stacked(), *bounds
 
     given = (tokens, expert) if weights is None else (tokens, expert, weights)
     ins = tuple(places.by_device(value.ndim) for value in given)

@@ -16,7 +16,7 @@ from shoal.arrays import (
     stack, sum, take_rows, zeros,
 )  # fmt: skip
 
-__all__ = ["Hop", "Lists", "in_order"]
+__all__ = ["Hop", "Lists", "counts_of", "in_order"]
 
 
 class Slices(NamedTuple):
@@ -47,15 +47,19 @@ class Lists(NamedTuple):
         return Lists(sent, come)
 
 
-def in_order(numbers: Array, count: int, most: int) -> tuple[Array, Array]:
-    """(order [1, R], counts [1, count]) of numbers [1, T]: those of each below `count`, one after the other, the first
-    R = min(T, most) of them."""
+def in_order(numbers: Array, most: int) -> Array:
+    """[1, R] of numbers [1, T]: where those of each stand, one after the other, the first R = min(T, most) of them."""
     order = argsort(numbers, 1)
+    return order if most >= numbers.shape[1] else order[:, :most]
+
+
+def counts_of(numbers: Array, count: int, most: int) -> Array:
+    """[1, count] of numbers [1, T]: how many of each below `count` are `in_order`."""
     counts = sum(one_hot(numbers, count, "int32"), 1)
     if most >= numbers.shape[1]:
-        return order, counts
+        return counts
     ends = minimum(cumsum(counts, 1), most)
-    return order[:, :most], ends - pad(ends[:, :-1], [(0, 0, 0), (1, 0, 0)], 0)
+    return ends - pad(ends[:, :-1], [(0, 0, 0), (1, 0, 0)], 0)
 
 
 @dataclass(frozen=True)

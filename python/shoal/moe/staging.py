@@ -24,7 +24,7 @@ from shoal.arrays import (
 from shoal.moe.buffers import Buffers, places_of
 from shoal.moe.config import MoeConfig
 from shoal.moe.exchanging import Exchanged, Places, Spread, bounds_of, places_for
-from shoal.moe.hops import Hop, Lists, in_order
+from shoal.moe.hops import Hop, Lists, counts_of, in_order
 from shoal.moe.layout import Layout
 from shoal.moe.reach import places_needed
 from shoal.moe.routing import Routing
@@ -106,14 +106,16 @@ def _send(stages: Stages, tokens: Array, expert: Array, weights: Array | None) -
     outer, inner = stages.outer, stages.inner
 
     def on_device(tokens: Array, expert: Array, *weights: Array) -> tuple[Array, ...]:
-        to_node, counts = in_order(_nodes_of(expert, stages), stages.nodes, outer.rows)
-        between, token = outer.lists(counts), to_node // stages.most
+        nodes = _nodes_of(expert, stages)
+        to_node = in_order(nodes, outer.rows)
+        between, token = outer.lists(counts_of(nodes, stages.nodes, outer.rows)), to_node // stages.most
 
         def sent(value: Array, fill: int = 0) -> Array:
             return outer.forth(take_rows(value, token), between, fill)
 
-        to_expert, counts = in_order(_own(sent(expert, none), stages), stages.of_node, inner.rows)
-        within = inner.lists(counts)
+        own = _own(sent(expert, none), stages)
+        to_expert = in_order(own, inner.rows)
+        within = inner.lists(counts_of(own, stages.of_node, inner.rows))
         rows = take_rows(sent(tokens).reshape(1, outer.room, -1), to_expert // k)
         for weight in weights:
             rows = rows * take_rows(sent(weight).reshape(1, -1), to_expert)[..., None].astype(rows.dtype)
