@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rows that cross nodes once: the results of one exchange, and what is sent between nodes."""
 
+import math
+
 import numpy as np
 import pytest
 
 from frontend_testing import assert_same, evaluate, shoal
 from shoal.frontend.pytrees import flatten
-from moe_layouts import statistics
+from moe_layouts import layer_of, statistics
 from shoal.moe import Layout, MoeConfig, init_params, moe, param_shapes, plan_dispatch, total_loss
 from shoal.moe.reach import expected_places, most_places, places_needed
 
@@ -69,6 +71,62 @@ def test_results_are_those_of_one_device(tmp_path, name):
     one = evaluate(tmp_path, step(config, Layout()), *given)
     many = evaluate(tmp_path, step(config, layout), *given, mesh=layout.mesh, devices=layout.mesh.size)
     for expected, actual in zip(flatten(one)[0], flatten(many)[0], strict=True):
+        assert_same(name, actual, expected, np.float32, 1e-5)
+
+
+# Nodes, devices of each, choices, and the factor of rooms.
+TIGHT = {"2 x 2": (2, 2, 2, 0.75), "2 x 4": (2, 4, 3, 0.8), "4 x 2": (4, 2, 4, 0.6)}
+
+
+def kept_by_nodes(experts, nodes, local, factor):
+    """Which choices [W, n, k] of E = 16 experts find room: of tokens for a node those of its first senders; of what came there
+    those of the first experts, and of these at each device, too."""
+    count, k = experts.shape[1:]
+    of_node, mean = 16 // nodes, expected_places(16, nodes, k, 1, 1)
+    rows, choices = math.ceil(factor * mean * count), math.ceil(factor * k * count)
+    kept = np.zeros(experts.shape, bool)
+    for node in range(nodes):
+        passed = []  # (expert, sender within the node, choice)
+        for inner in range(local):
+            senders = [a * local + inner for a in range(nodes)]
+            there = [(w, t) for w in senders for t in range(count) if (experts[w, t] // of_node == node).any()][:rows]
+            own = [(experts[w, t, j], inner, (w, t, j)) for w, t in there for j in range(k) if experts[w, t, j] // of_node == node]
+            passed += sorted(own, key=lambda row: row[0])[:choices]
+        for device in range(local):
+            mine = [row for row in passed if row[0] // (of_node // local) == node * local + device]
+            for _, _, choice in sorted(mine, key=lambda row: row[:2])[:choices]:
+                kept[choice] = True
+    return kept
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_what_finds_no_room_is_dropped(tmp_path, name):
+    """y, gradients and metrics are those of the other choices."""
+    nodes, local, k, factor = TIGHT[name]
+    layout, count = Layout.folded({"dp": nodes * local}, {"ep": nodes * local}, node=local), 12
+    fields = {"moe_router_topk": k, "num_experts": 16, "moe_aux_loss_coeff": 0.0, "moe_group_size": None}
+    config = config_of({**fields, "moe_expert_rank_capacity_factor": factor})
+    x = np.random.default_rng(2).standard_normal((nodes * local, count, 6)).astype(np.float32)
+    params = init_params(config, 6)
+    experts = np.argsort(-(x @ params["router"]), -1, kind="stable")[..., :k]
+    kept = kept_by_nodes(experts, nodes, local, factor)
+    assert 0.4 * kept.size < kept.sum() < kept.size
+
+    def gradients(layer, x, params):
+        def loss(x, params):
+            made = layer(x, params)
+            return shoal.sum(made[0] ** 2), made
+
+        return shoal.value_and_grad(loss, (0, 1), has_aux=True)(x, params)
+
+    def exchanged(x, params):
+        out = moe(x, params, config, layout)
+        return out.y, out.metrics.counts, out.metrics.kept
+
+    plain = config_of({**fields, "moe_token_dispatcher_type": "sort"})
+    wanted = evaluate(tmp_path, lambda x, p, kept: gradients(lambda *a: layer_of(*a, plain, kept), x, p), x, params, kept)
+    made = evaluate(tmp_path, lambda x, p: gradients(exchanged, x, p), x, params, mesh=layout.mesh, devices=layout.mesh.size)
+    for expected, actual in zip(flatten(wanted)[0], flatten(made)[0], strict=True):
         assert_same(name, actual, expected, np.float32, 1e-5)
 
 

@@ -171,10 +171,10 @@ def test_attention_and_labels(tmp_path):
     assert_equal(native, jax.tree.map(np.asarray, of_xla), 2e-6)
 
 
-@pytest.mark.parametrize("dispatcher", ["all-to-all", "slots"])
-def test_shoal_jax_jit_on_four_ranks(dispatcher):
+@pytest.mark.parametrize("dispatcher, layout", [("all-to-all", "EP 4"), ("slots", "EP 4"), (worlds.BY_NODES, "EP 4, 2 nodes")])
+def test_shoal_jax_jit_on_four_ranks(dispatcher, layout):
     """The layer of JAX's world in our executable: losses and gradients are those of jax.jit on one device."""
-    config, layout = CASES["late softmax", dispatcher], LAYOUTS["EP 4"]
+    config, layout = CASES["late softmax", dispatcher], worlds.layouts_of(dispatcher)[layout]
     params, x, further = arrays_of(config)
     stored, place = param_shardings(config, layout), layout.P("outside")
     places = named_shardings((stored, place, dict.fromkeys(further, place)), layout.mesh)
