@@ -84,21 +84,29 @@ def _choose(config: MoeConfig, sizes: tuple[int | None, int, int], costs: dict[s
     """(name, why) of capacity, ep and etp, and what each would send."""
     named = config.dispatch.how
     room, e, t = sizes
+    slots = _asked_slots(config)
     if e * t == 1 and named in ("auto", "alltoall", "flex"):
         return "sort", "experts lie whole on every device"
     if named == "flex" and "flex" not in costs:
         return "alltoall", "experts lie in one node"
+    if named == "flex" and slots:
+        return "alltoall", slots
     if named != "auto":
         return named, "named"
     if config.dispatch.rank_factor is not None:
         return "alltoall", "only exchanged rows have a buffer of a device, which is asked for"
     if room is None and t > 1:
         return "allgather", "nothing is dropped, and experts lie in parts"
-    if config.dispatch.chunks > 1:
-        return "sort", "buffers are cut in chunks"
-    if config.capacity is not None and config.capacity.padded:
-        return "sort", "buffers are padded to their capacity"
+    if slots:
+        return "sort", slots
     return min(costs, key=costs.__getitem__), "the fewest bytes"
+
+
+def _asked_slots(config: MoeConfig) -> str:
+    """Why rows are in experts' buffers, filled or not; "" where nothing asks for that."""
+    if config.dispatch.chunks > 1:
+        return "buffers are cut in chunks"
+    return "buffers are padded to their capacity" if config.capacity is not None and config.capacity.padded else ""
 
 
 def _before(rows: Array, weights: Array, config: MoeConfig) -> Array:

@@ -10,6 +10,8 @@ import pytest
 from frontend_testing import assert_same, evaluate, shoal
 from shoal.frontend.pytrees import flatten
 from moe_layouts import layer_of, statistics
+from shoal.frontend.tracing import trace_program
+from shoal_testing import BIN, mpirun, needs_emulation, run, save_inputs
 from shoal.moe import Layout, MoeConfig, init_params, moe, param_shapes, plan_dispatch, total_loss
 from shoal.moe.reach import expected_places, most_places, places_needed
 
@@ -188,6 +190,11 @@ def test_where_nodes_have_no_meaning():
     assert one.name == "alltoall" and one.reason.startswith("experts lie in one node")
     assert plan_dispatch((8, 8, 6), 4, config, Layout.folded({"dp": 4}, {"ep": 4})).name == "alltoall"
     assert plan_dispatch((8, 8, 6), 4, config).name == "sort"
+    nodes, drops = CASES["2 x 2"][0], {"moe_expert_capacity_factor": 1.0}
+    assert plan_dispatch((8, 8, 6), 4, config_of(drops), nodes).name == "flex"
+    for field, value in (("moe_pad_expert_input_to_capacity", True), ("a2a_ffn_overlap_degree", 2)):
+        slots = plan_dispatch((8, 8, 6), 4, config_of({**drops, field: value}), nodes)
+        assert slots.name == "alltoall" and slots.reason.startswith("buffers are ")
     with pytest.raises(shoal.TraceError, match="nodes of 3 devices do not divide 8"):
         Layout.folded({"dp": 8}, {"ep": 8}, node=3)
 
@@ -208,3 +215,21 @@ def test_nodes_that_a_token_needs(sizes):
     found = expected_places(*sizes)
     drawn = drawn_places(*sizes, np.random.default_rng(0))
     assert abs(found - drawn) < 0.05 and found <= most_places(places, k, groups, chosen)
+
+
+@needs_emulation
+@pytest.mark.parametrize("name", ["2 x 2", "a device a node"])
+def test_for_gpus(tmp_path, name):
+    """The GPUs' program, on the emulated device: results and gradients are those of one device."""
+    layout, fields = CASES[name]
+    config = config_of(fields)
+    given = arrays(config)
+    one = evaluate(tmp_path, step(config, Layout()), *given)
+    made = trace_program(step(config, layout), given, layout.mesh)
+    source, binary, out = (tmp_path / part for part in ("layer.mlir", "layer", "gpu"))
+    source.write_text(made.text)
+    run(BIN / "shoalc", source, "-o", binary, "--target=cuda", "--cuda-arch=emulated").expect_success()
+    inputs = save_inputs(tmp_path, dict(zip(made.inputs, flatten(given)[0])))
+    mpirun(layout.mesh.size, binary, *inputs, "--output-dir", out).expect_success()
+    for result, expected in zip(made.outputs, flatten(one)[0], strict=True):
+        assert_same(name, np.load(out / f"{result}.npy"), np.asarray(expected), np.float32, 1e-5)
