@@ -14,7 +14,7 @@ from shoal.moe.buffers import Buffers, Chosen, Masks, Ragged, Slots, mask_of, to
 from shoal.moe.config import MoeConfig
 from shoal.moe.exchanging import exchange_rows
 from shoal.moe.layout import SINGLE, Layout
-from shoal.moe.reach import places_needed
+from shoal.moe.reach import mean_places
 from shoal.moe.routing import Routing
 from shoal.moe.scores import of_valid
 from shoal.moe.staging import exchange_by_nodes
@@ -72,7 +72,7 @@ def plan_dispatch(
     }
     nodes = layout.nodes("ep") if config.dispatch.how == "flex" else 1
     if nodes > 1:
-        _, mean = places_needed(config, nodes, -(-config.experts.number // e) * e // nodes)
+        mean = mean_places(config, config.router.k, nodes, -(-config.experts.number // e) * e // nodes)
         within = config.router.k * ((e - nodes) / e + (config.dispatch.rank_factor or 1) * (t - 1))
         costs["flex"] = 2 * share * (mean * (nodes - 1) / nodes + within)
     name, reason = _choose(config, (room, e, t), costs)

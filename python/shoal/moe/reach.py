@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""In how many of several places, which share the experts in order, a token has any of its own: at most, and on average."""
+"""In how many of several places, which share the experts in order, a token has any of its own, on average."""
 
 from __future__ import annotations
 
@@ -8,28 +8,18 @@ import math
 
 from shoal.moe.config import MoeConfig
 
-__all__ = ["expected_places", "most_places", "places_needed"]
+__all__ = ["expected_places", "mean_places"]
 
 
-def places_needed(config: MoeConfig, places: int, of_place: int) -> tuple[int, float]:
-    """(most, mean) of this router's choices, of places with so many experts each; the mean of even draws."""
-    experts, k = config.experts.number, config.router.k
+def mean_places(config: MoeConfig, k: int, places: int, of_place: int) -> float:
+    """Of k choices that this router draws evenly, in places with so many experts each."""
+    experts = config.experts.number
     groups = config.router.groups if config.own is None else None
     number, chosen = (groups.number, groups.chosen) if groups else (1, 1)
     if experts != places * of_place or (number % places and places % number):
         # Places cut groups of experts, or have different numbers of these.
-        return most_places(places, k, 1, 1), min(_evenly(places, k), places)
-    return most_places(places, k, number, chosen), expected_places(experts, places, k, number, chosen)
-
-
-def most_places(places: int, k: int, groups: int, chosen: int) -> int:
-    """Of k choices in `chosen` of so many groups, each of which is in one place, or in several whole ones."""
-    return min(k, places, chosen * max(1, places // groups))
-
-
-def _evenly(places: int, k: int) -> float:
-    """Of k choices, each in any place."""
-    return places * (1 - (1 - 1 / places) ** k)
+        return places * (1 - (1 - 1 / places) ** k)
+    return expected_places(experts, places, k, number, chosen)
 
 
 def expected_places(experts: int, places: int, k: int, groups: int, chosen: int) -> float:

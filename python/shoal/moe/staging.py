@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rows to their experts in two stages: a token once to each node that has one of its experts, then within the node.
 
-Letters as in `exchanging`; N nodes, over which the e parts of experts lie, L = e / N to each; u nodes that a token goes to
-at most; R' rows that a device gets from other nodes, T' choices that it passes on.
+Letters as in `exchanging`; N nodes, over which the e parts of experts lie, L = e / N to each; u = min(k, N) of them that a
+token goes to at most; R' rows that a device gets from all nodes, and sends to them, T' choices that it passes on.
 
 A token goes to the device of a node that has the sender's place there, with its experts' numbers. There it is a token of k
 choices, of which those of the node's experts are kept, and the exchange within the node is the one of `exchanging`. Back
@@ -21,12 +21,12 @@ from typing import Any
 from shoal.arrays import (
     Array, add_rows, axis_index, iota, logical_and, manual, one_hot, sum, take_rows, top_k, where, zeros,
 )  # fmt: skip
-from shoal.moe.buffers import Buffers, places_of
+from shoal.moe.buffers import Buffers
 from shoal.moe.config import MoeConfig
 from shoal.moe.exchanging import Exchanged, Places, Spread, bounds_of, places_for
 from shoal.moe.hops import Hop, Lists, counts_of, in_order
 from shoal.moe.layout import Layout
-from shoal.moe.reach import places_needed
+from shoal.moe.reach import mean_places
 from shoal.moe.routing import Routing
 
 __all__ = ["exchange_by_nodes"]
@@ -34,15 +34,18 @@ __all__ = ["exchange_by_nodes"]
 
 @dataclass(frozen=True)
 class Stages:
-    """The exchange between nodes and that within one. most, mean: nodes that a token goes to."""
+    """The exchange between nodes and that within one. mean: how many nodes a token goes to."""
 
     places: Places
-    most: int  # u
     mean: float
 
     @property
     def nodes(self) -> int:  # N
         return self.places.layout.nodes("ep")
+
+    @property
+    def most(self) -> int:  # u
+        return min(self.places.k, self.nodes)
 
     @property
     def of_node(self) -> int:
@@ -51,12 +54,12 @@ class Stages:
 
     @cached_property
     def outer(self) -> Hop:
-        """Rows are for nodes; R' and T are tokens of which a node has an expert."""
+        """Rows are for nodes, tokens of which a node has an expert."""
         factor, tokens = self.places.factor, self.places.tokens
-        most = self.nodes * tokens
-        room = most if factor is None else min(most, math.ceil(factor * self.mean * tokens))
-        axes = self.places.layout.outer("ep")
-        return Hop(axes, self.nodes, 1, 1, tokens * self.most, room, factor is not None)
+        rows, room = self.most * tokens, self.nodes * tokens
+        if factor is not None:
+            rows, room = (min(most, math.ceil(factor * self.mean * tokens)) for most in (rows, room))
+        return Hop(self.places.layout.outer("ep"), self.nodes, 1, 1, rows, room, factor is not None)
 
     @cached_property
     def inner(self) -> Hop:
@@ -70,8 +73,9 @@ class Stages:
 
 
 def stages_of(places: Places, config: MoeConfig) -> Stages:
+    """Of such experts and choices."""
     nodes = places.layout.nodes("ep")
-    return Stages(places, *places_needed(config, nodes, places.local * places.parts // nodes))
+    return Stages(places, mean_places(config, places.k, nodes, places.local * places.parts // nodes))
 
 
 def exchange_by_nodes(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
@@ -130,11 +134,17 @@ def _send(stages: Stages, tokens: Array, expert: Array, weights: Array | None) -
     return rows, (to_node, between), (to_expert, within), bounds
 
 
+def _added(rows: Array, numbers: Array, count: int) -> Array:
+    """[count, M] float32: sums of rows [R, M] with the same numbers [1, R]."""
+    none = zeros((1, count, rows.shape[1]), "float32", like=rows)
+    return add_rows(none, numbers, rows.reshape(1, *rows.shape)).reshape(count, -1)
+
+
 @dataclass(frozen=True)
 class Staged(Exchanged):
     """As `Exchanged`, of which `order` and `lists` are those within the node.
 
-    between: order [W, n u], of a token's u nodes, and lists [W, 6, N]. weighs: weights go to the nodes, to weigh what comes
+    between: order [W, rows], of tokens' u nodes, and lists [W, 6, N]. weighs: weights go to the nodes, to weigh what comes
     back; else it was weighed before.
     """
 
@@ -153,11 +163,9 @@ class Staged(Exchanged):
             for weight in weights:
                 there = outer.forth(take_rows(weight, to_node // stages.most), lists).reshape(1, -1)
                 here = here * take_rows(there, to_expert).reshape(-1, 1)
-            none = zeros((1, outer.room, here.shape[1]), "float32", like=here)
-            of_tokens = add_rows(none, to_expert // k, here.reshape(1, inner.rows, -1)).astype(made.dtype)
-            home = outer.back(of_tokens.reshape(outer.room, -1), lists).astype("float32")
-            read = take_rows(home.reshape(1, outer.rows, -1), places_of(to_node))
-            return sum(read.reshape(1, places.tokens, stages.most, -1), 2)
+            of_node = _added(here, to_expert // k, outer.room).astype(made.dtype)
+            home = outer.back(of_node, lists).astype("float32")
+            return _added(home, to_node // stages.most, places.tokens).reshape(1, places.tokens, -1)
 
         given = [rows, *self.between, self.order, self.lists]
         if self.weighs:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from shoal.moe.layout import Layout
-from shoal.moe.reach import places_needed
+from shoal.moe.reach import mean_places
 from shoal.planning.programs import Setting
 from shoal.simulation.machines import Machine
 
@@ -39,6 +39,6 @@ def exchange_bound(machine: Machine, setting: Setting, tokens: float, rows: floa
     within = _along(layout, [axis for axis in layout.axes("ep") if axis not in outer])
     seconds = machine.price("all_to_all", within, int(rows * (local - 1) / local)) if local > 1 else 0.0
     if nodes > 1:
-        _, mean = places_needed(moe, nodes, -(-moe.num_experts // e) * local)
+        mean = mean_places(moe, moe.moe_router_topk, nodes, -(-moe.num_experts // e) * local)
         seconds += machine.price("all_to_all", _along(layout, outer), int(tokens * mean * (nodes - 1) / nodes))
     return seconds

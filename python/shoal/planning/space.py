@@ -11,7 +11,7 @@ from typing import Any
 
 from shoal.errors import InputError, ShoalError
 from shoal.models.config import ModelConfig
-from shoal.moe.reach import places_needed
+from shoal.moe.reach import mean_places
 from shoal.planning.mapping import RECOMPUTED, Mapping
 from shoal.simulation.machines import Machine, node_of
 
@@ -117,7 +117,7 @@ def _dispatches(config: ModelConfig, machine: Machine, sizes: tuple[int, int, in
     if not crosses or ep % nodes:
         return ["alltoall"]
     # Of as many tokens as choices none would be saved.
-    _, mean = places_needed(moe, nodes, -(-moe.num_experts // ep) * ep // nodes)
+    mean = mean_places(moe, moe.moe_router_topk, nodes, -(-moe.num_experts // ep) * ep // nodes)
     return ["alltoall", "flex"] if mean < moe.moe_router_topk else ["alltoall"]
 
 

@@ -13,7 +13,7 @@ from moe_layouts import layer_of, statistics
 from shoal.frontend.tracing import trace_program
 from shoal_testing import BIN, mpirun, needs_emulation, run, save_inputs
 from shoal.moe import Layout, MoeConfig, init_params, moe, param_shapes, plan_dispatch, total_loss
-from shoal.moe.reach import expected_places, most_places, places_needed
+from shoal.moe.reach import expected_places, mean_places
 
 FLEX = {"moe_token_dispatcher_type": "flex"}
 GROUPS = {"moe_router_num_groups": 4, "moe_router_group_topk": 2, "group_best_of": 2, "moe_router_topk": 4}
@@ -81,17 +81,21 @@ TIGHT = {"2 x 2": (2, 2, 2, 0.75), "2 x 4": (2, 4, 3, 0.8), "4 x 2": (4, 2, 4, 0
 
 
 def kept_by_nodes(experts, nodes, local, factor):
-    """Which choices [W, n, k] of E = 16 experts find room: of tokens for a node those of its first senders; of what came there
-    those of the first experts, and of these at each device, too."""
+    """Which choices [W, n, k] of E = 16 experts find room: of a device's tokens those for the first nodes; of those for a node
+    its first senders'; of what came there the first experts', and of these at each device, too."""
     count, k = experts.shape[1:]
     of_node, mean = 16 // nodes, expected_places(16, nodes, k, 1, 1)
     rows, choices = math.ceil(factor * mean * count), math.ceil(factor * k * count)
     kept = np.zeros(experts.shape, bool)
+    sent = {
+        (w, node, t) for w in range(nodes * local)
+        for node, t in sorted({(x // of_node, t) for t in range(count) for x in experts[w, t]})[:rows]
+    }  # fmt: skip
     for node in range(nodes):
         passed = []  # (expert, sender within the node, choice)
         for inner in range(local):
             senders = [a * local + inner for a in range(nodes)]
-            there = [(w, t) for w in senders for t in range(count) if (experts[w, t] // of_node == node).any()][:rows]
+            there = [(w, t) for w in senders for t in range(count) if (w, node, t) in sent][:rows]
             own = [(experts[w, t, j], inner, (w, t, j)) for w, t in there for j in range(k) if experts[w, t, j] // of_node == node]
             passed += sorted(own, key=lambda row: row[0])[:choices]
         for device in range(local):
@@ -174,7 +178,7 @@ def test_a_token_crosses_once_for_a_node():
     text = shoal.trace(lambda x, p: moe(x, p, config, layout).y, (x, params), layout.mesh)
     sent, kinds = statistics(text)
     # 4 choices in 2 groups of 2 experts are all of these: a token goes to 2 of the 4 nodes.
-    assert places_needed(config, 4, 2) == (2, 2.0)
+    assert mean_places(config, 4, 4, 2) == 2
     row, numbers = 16 * 4, 4 * 4
     between = 2 * 32 * (2 * row + 2 * numbers) * 3 // 4
     within = 4 * 32 * 2 * row // 2
@@ -214,7 +218,7 @@ def test_nodes_that_a_token_needs(sizes):
     experts, places, k, groups, chosen = sizes
     found = expected_places(*sizes)
     drawn = drawn_places(*sizes, np.random.default_rng(0))
-    assert abs(found - drawn) < 0.05 and found <= most_places(places, k, groups, chosen)
+    assert abs(found - drawn) < 0.05 and found <= min(places, k)
 
 
 @needs_emulation
