@@ -33,7 +33,7 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from frontend_testing import evaluate, shoal  # noqa: E402
-from moe_worlds import DISPATCHERS, LAYOUTS, ROUTERS, arrays_of, cases, loss_of  # noqa: E402
+from moe_worlds import BY_NODES, DISPATCHERS, LAYOUTS, NODES, ROUTERS, arrays_of, cases, layouts_of, loss_of  # noqa: E402
 
 from shoal.arrays import mesh_of  # noqa: E402
 
@@ -51,7 +51,7 @@ def step(sum_of, value_and_grad, router, dispatcher, layout):
 @functools.cache
 def native(router, dispatcher, name):
     """The leaves of both."""
-    layout = LAYOUTS[name]
+    layout = layouts_of(dispatcher)[name]
     made, devices = step(shoal.sum, shoal.value_and_grad, router, dispatcher, layout), layout.mesh.size if layout.mesh else 0
     with tempfile.TemporaryDirectory() as folder:
         given = arrays_of(CASES[router, dispatcher])
@@ -78,24 +78,29 @@ def differences(router, dispatcher, name):
     """[forward, gradients], of one device, or of as many where these decide what is dropped."""
     own = CASES[router, dispatcher].dispatch.rank_factor is not None
     expected = native(router, dispatcher, name if own else "one device")
-    return [*map(distance, by_xla(router, dispatcher, LAYOUTS[name]), expected)]
+    return [*map(distance, by_xla(router, dispatcher, layouts_of(dispatcher)[name]), expected)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--routers", nargs="+", choices=ROUTERS, default=list(ROUTERS))
-    parser.add_argument("--dispatchers", nargs="+", choices=DISPATCHERS, default=list(DISPATCHERS))
-    parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=list(LAYOUTS))
+    dispatchers, layouts = [*DISPATCHERS, BY_NODES], list({**LAYOUTS, **NODES})
+    parser.add_argument("--dispatchers", nargs="+", choices=dispatchers, default=dispatchers)
+    parser.add_argument("--layouts", nargs="+", choices=layouts, default=layouts)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     found = {}
     for router in arguments.routers:
         found[router] = {
-            dispatcher: {name: differences(router, dispatcher, name) for name in arguments.layouts}
+            dispatcher: {
+                name: differences(router, dispatcher, name) for name in arguments.layouts if name in layouts_of(dispatcher)
+            }
             for dispatcher in arguments.dispatchers if (router, dispatcher) in CASES
         }  # fmt: skip
         native.cache_clear()
         listed = [pair for by_layout in found[router].values() for pair in by_layout.values()]
+        if not listed:
+            continue
         forward, gradients = (max(pair[i] for pair in listed) for i in (0, 1))
         print(f"{router}: {len(listed)} programs, forward {forward:.1e}, gradients {gradients:.1e}", flush=True)
     if arguments.json:

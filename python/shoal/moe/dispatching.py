@@ -14,8 +14,10 @@ from shoal.moe.buffers import Buffers, Chosen, Masks, Ragged, Slots, mask_of, to
 from shoal.moe.config import MoeConfig
 from shoal.moe.exchanging import exchange_rows
 from shoal.moe.layout import SINGLE, Layout
+from shoal.moe.reach import mean_places
 from shoal.moe.routing import Routing
 from shoal.moe.scores import of_valid
+from shoal.moe.staging import exchange_by_nodes
 
 __all__ = ["Plan", "combine", "dispatch", "plan_dispatch"]
 
@@ -54,7 +56,8 @@ def plan_dispatch(
 
     Bytes are those of a ring or pairwise exchange: of the all-to-all, 2 R (e - 1) / e +
     2 R (t - 1) with R rows' bytes, e = ep and t = etp, the second term for as many rows as there is
-    room for where `moe_expert_rank_capacity_factor` says that; of the gather 2 n M b (e t - 1).
+    room for where `moe_expert_rank_capacity_factor` says that; of the gather 2 n M b (e t - 1). In two stages it is as the
+    all-to-all of a node's e, and between nodes 2 r (N - 1) / N of r rows' bytes, which are those of N nodes' tokens.
     """
     groups, tokens, model = shape
     room = config.rows(tokens)
@@ -67,6 +70,11 @@ def plan_dispatch(
         sent: 2 * slots * share * ((e - 1) / e + (filled or 1) * (t - 1)),
         "allgather": 2 * share * (e * t - 1),
     }
+    nodes = layout.nodes("ep") if config.dispatch.how == "flex" else 1
+    if nodes > 1:
+        mean = mean_places(config, config.router.k, nodes, -(-config.experts.number // e) * e // nodes)
+        within = config.router.k * ((e - nodes) / e + (config.dispatch.rank_factor or 1) * (t - 1))
+        costs["flex"] = 2 * share * (mean * (nodes - 1) / nodes + within)
     name, reason = _choose(config, (room, e, t), costs)
     listed = " or ".join(f"{sent:.0f} by {other}" for other, sent in costs.items())
     return Plan(name, f"{reason}; a device sends {listed} bytes", costs)
@@ -76,19 +84,29 @@ def _choose(config: MoeConfig, sizes: tuple[int | None, int, int], costs: dict[s
     """(name, why) of capacity, ep and etp, and what each would send."""
     named = config.dispatch.how
     room, e, t = sizes
-    if e * t == 1 and named in ("auto", "alltoall"):
+    slots = _asked_slots(config)
+    if e * t == 1 and named in ("auto", "alltoall", "flex"):
         return "sort", "experts lie whole on every device"
+    if named == "flex" and "flex" not in costs:
+        return "alltoall", "experts lie in one node"
+    if named == "flex" and slots:
+        return "alltoall", slots
     if named != "auto":
         return named, "named"
     if config.dispatch.rank_factor is not None:
         return "alltoall", "only exchanged rows have a buffer of a device, which is asked for"
     if room is None and t > 1:
         return "allgather", "nothing is dropped, and experts lie in parts"
-    if config.dispatch.chunks > 1:
-        return "sort", "buffers are cut in chunks"
-    if config.capacity is not None and config.capacity.padded:
-        return "sort", "buffers are padded to their capacity"
+    if slots:
+        return "sort", slots
     return min(costs, key=costs.__getitem__), "the fewest bytes"
+
+
+def _asked_slots(config: MoeConfig) -> str:
+    """Why rows are in experts' buffers, filled or not; "" where nothing asks for that."""
+    if config.dispatch.chunks > 1:
+        return "buffers are cut in chunks"
+    return "buffers are padded to their capacity" if config.capacity is not None and config.capacity.padded else ""
 
 
 def _before(rows: Array, weights: Array, config: MoeConfig) -> Array:
@@ -189,5 +207,6 @@ _DISPATCHERS = {
     "einsum": _by_einsum,
     "sort": _by_sort,
     "alltoall": _by_alltoall,
+    "flex": exchange_by_nodes,
     "allgather": _by_allgather,
 }

@@ -17,20 +17,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from shoal.arrays import (
-    Array, ArrayLike, P, advise, all_gather, argsort, as_value, axis_index, broadcast_to, constrain, cumsum, iota,
-    manual, mean, minimum, one_hot, ones, pad, ragged_all_to_all, ragged_einsum, stack, sum, summed, take_rows,
-    where, zeros,
+    Array, ArrayLike, P, advise, as_value, constrain, cumsum, iota, manual, ones, pad, ragged_einsum, sum, take_rows, where,
 )  # fmt: skip
 from shoal.frontend.checks import check
 from shoal.moe.buffers import Buffers, places_of, weighed
 from shoal.moe.config import MoeConfig
+from shoal.moe.hops import Hop, Lists, counts_of, in_order
 from shoal.moe.layout import Layout
 from shoal.moe.routing import Routing
 
-__all__ = ["Exchanged", "exchange_rows"]
+__all__ = ["Exchanged", "Places", "Spread", "bounds_of", "exchange_rows", "places_for"]
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,6 @@ class Places:
     def holders(self) -> tuple[str, ...]:
         """The axes over which experts and their hidden units lie."""
         return self.layout.axes("ep", "etp")
-
-    @property
-    def group(self) -> tuple[str, ...]:
-        """The axes over which rows travel."""
-        return self.layout.axes("ep") if self.gathers else self.holders
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -99,6 +93,12 @@ class Places:
         most = self.parts * self.copies * self.choices
         return most if self.factor is None else min(most, math.ceil(self.factor * self.copies * self.choices))
 
+    @property
+    def hop(self) -> Hop:
+        """How rows travel."""
+        axes = self.layout.axes("ep") if self.gathers else self.holders
+        return Hop(axes, self.parts, self.copies, self.local, self.choices, self.room, self.factor is not None)
+
     def by_device(self, rank: int) -> P:
         """A dimension for all devices, and what each has."""
         return P(self.all, *[None] * (rank - 1))
@@ -111,29 +111,23 @@ class Places:
         return P(*entries, *[None] * (rank - len(entries)))
 
 
-class Slices(NamedTuple):
-    """Of each slice that a device sends, or gets: [p X] each, of devices and their experts.
-
-    begin: its first row here, which is `there` with the device on the other side.
-    """
-
-    begin: Array
-    rows: Array
-    there: Array
-
-
 def exchange_rows(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     """The rows of tokens [G, S, M] on the devices of their experts: nothing is dropped or padded."""
+    places, spread = places_for(tokens, routing, config, layout)
+    expert = spread.out(where(routing.kept, routing.experts, config.experts.number), config.experts.number)
+    weights = spread.out(routing.weights) if config.dispatch.before else None
+    rows, order, lists, begins, ends = _send(places, spread.out(tokens), expert, weights)
+    return Buffers(rows, Exchanged(order, lists, begins, ends, spread))
+
+
+def places_for(tokens: Array, routing: Routing, config: MoeConfig, layout: Layout) -> tuple[Places, Spread]:
+    """Of tokens [G, S, M]; warns where their buffers are large."""
     groups, count, k = routing.experts.shape
     devices = Places(layout, 1, k, config.experts.number).devices
     factor = config.dispatch.rank_factor
     places = Places(layout, -(-groups * count // devices), k, config.experts.number, factor)
     _warn_of_room(places, config, tokens)
-    spread = _Spread(places, groups, count)
-    expert = spread.out(where(routing.kept, routing.experts, config.experts.number), config.experts.number)
-    weights = spread.out(routing.weights) if config.dispatch.before else None
-    rows, order, lists, begins, ends = _send(places, spread.out(tokens), expert, weights)
-    return Buffers(rows, Exchanged(order, lists, begins, ends, spread))
+    return places, Spread(places, groups, count)
 
 
 # Buffers of fewer bytes are let be.
@@ -157,7 +151,7 @@ def _warn_of_room(places: Places, config: MoeConfig, tokens: Array) -> None:
 
 
 @dataclass(frozen=True)
-class _Spread:
+class Spread:
     """Tokens [G, S, ...] as [W, n, ...], for W devices: the last one may have fewer."""
 
     places: Places
@@ -178,63 +172,33 @@ class _Spread:
         return flat[: self.groups * self.count].reshape(self.groups, self.count, *value.shape[2:])
 
 
-def _slices(places: Places, counts: Array) -> tuple[Slices, Slices]:
-    """What this device sends and gets, by the rows that it has for each expert, counts [1, e X].
-
-    It gets rows in the order of its experts, and those of an expert in that of the devices: the last of
-    these do not travel where there is no room. To each of the t devices that share an expert it sends the
-    rows of another copy.
-    """
-    e, t, size, total = places.parts, places.copies, places.local, places.choices
-    everyone = all_gather(counts, places.group)  # [p, e X]
-    first = cumsum(everyone, 1, exclusive=True)
-    of_expert = cumsum(sum(everyone, 0).reshape(e, size), 1, exclusive=True).reshape(1, e * size)
-    place = of_expert + cumsum(everyone, 0, exclusive=True)
-    if places.factor is not None:
-        place = minimum(place, places.room)
-        everyone = minimum(everyone, places.room - place)
-    me = axis_index(places.group, like=counts)
-    mine = me // t
-
-    def to(table: Array) -> Array:
-        row = take_rows(table[None], me.reshape(1, 1)).reshape(e, 1, size)
-        return broadcast_to(row, (e, t, size)).reshape(-1)
-
-    def of(table: Array) -> Array:
-        by_part = table.reshape(e * t, e, size).transpose(1, 0, 2)
-        return take_rows(by_part[None], mine.reshape(1, 1)).reshape(-1)
-
-    copy = (iota((e, t, size), 1, like=counts) * total).reshape(-1)
-    sent = Slices(to(first) + copy, to(everyone), to(place))
-    return sent, Slices(of(place), of(everyone), of(first) + (me - mine * t) * total)
-
-
 def _send(places: Places, tokens: Array, expert: Array, weights: Array | None) -> tuple[Array, ...]:
     """rows [O, e, t, R, M], order [W, T], lists [W, 6, p X] or, where rows are gathered, [W, 6, e X], begins and ends
     [O, e, t, X]."""
-    total, size, copies, model = places.choices, places.local, places.copies, tokens.shape[2]
+    hop, k = places.hop, places.k
 
     def on_device(tokens: Array, expert: Array, *weights: Array) -> tuple[Array, ...]:
-        flat = expert.reshape(1, total)
-        order = argsort(flat, 1)
-        rows = take_rows(tokens, order // places.k)
+        flat = expert.reshape(1, hop.rows)
+        order = in_order(flat, hop.rows)
+        rows = take_rows(tokens, order // k)
         for weight in weights:
-            rows = rows * take_rows(weight.reshape(1, total), order)[..., None].astype(rows.dtype)
-        counts = sum(one_hot(flat, places.experts, "int32"), 1)
-        missing = places.parts * size - places.experts
-        sent, come = _slices(places, pad(counts, [(0, 0, 0), (0, missing, 0)], 0))
-        repeated = broadcast_to(rows, (copies, total, model)).reshape(copies * total, model)
-        room = zeros((places.room, model), rows.dtype, like=rows)
-        got = ragged_all_to_all(repeated, room, sent.begin, sent.rows, sent.there, come.rows, places.group)
-        sizes = sum(come.rows.reshape(-1, size), 0)
-        ends = cumsum(sizes, 0)
-        bounds = (edge.reshape(1, 1, 1, size) for edge in (ends - sizes, ends))
-        return got.reshape(1, 1, 1, *got.shape), order, stack([*sent, *come])[None], *bounds
+            rows = rows * take_rows(weight.reshape(1, hop.rows), order)[..., None].astype(rows.dtype)
+        lists = hop.lists(counts_of(flat, hop.parts * hop.local, hop.rows))
+        got = hop.forth(rows, lists)
+        bounds = bounds_of(lists, hop.local)
+        return got.reshape(1, 1, 1, *got.shape), order, lists.stacked(), *bounds
 
     given = (tokens, expert) if weights is None else (tokens, expert, weights)
     ins = tuple(places.by_device(value.ndim) for value in given)
     outs = (places.by_expert(5), places.by_device(2), places.by_device(3), *[places.by_expert(4)] * 2)
     return manual(on_device, ins, outs, places.all, places.layout.mesh)(*given)
+
+
+def bounds_of(lists: Lists, size: int) -> tuple[Array, Array]:
+    """begins and ends [1, 1, 1, X] of the rows of the device's experts."""
+    sizes = sum(lists.come.rows.reshape(-1, size), 0)
+    ends = cumsum(sizes, 0)
+    return (ends - sizes).reshape(1, 1, 1, size), ends.reshape(1, 1, 1, size)
 
 
 @dataclass(frozen=True)
@@ -251,7 +215,7 @@ class Exchanged:
     lists: Array
     begins: Array
     ends: Array
-    spread: _Spread
+    spread: Spread
 
     def kept(self) -> Array:
         """[E] float32: rows of each expert that there was room for."""
@@ -318,18 +282,11 @@ class Exchanged:
         return places.layout.constrain(even.reshape(shape), *entries)
 
     def combine(self, rows: Array, weights: Array) -> Array:
-        places, model = self.spread.places, rows.shape[-1]
-        total, copies = places.choices, places.copies
+        places, hop = self.spread.places, self.spread.places.hop
 
         def on_device(made: Array, order: Array, lists: Array) -> Array:
-            sent, come = (Slices(*(lists[0, i + j] for j in range(3))) for i in (0, 3))
-            home = zeros((copies * total, model), made.dtype, like=made)
-            flat = made.reshape(places.room, model)
-            home = ragged_all_to_all(flat, home, come.begin, come.rows, come.there, sent.rows, places.group)
-            # Of one copy there is nothing to add up, and rows are moved as they came.
-            terms = home.reshape(1, copies, total, model)
-            summed = terms[:, 0] if copies == 1 else sum(terms.astype("float32"), 1)
-            return take_rows(summed, places_of(order)).reshape(1, places.tokens, places.k, model)
+            home = hop.back(made.reshape(hop.room, -1), Lists.of(lists))
+            return take_rows(home[None], places_of(order)).reshape(1, places.tokens, places.k, -1)
 
         ins = (places.by_expert(5), places.by_device(2), places.by_device(3))
         made = manual(on_device, ins, places.by_device(4), places.all, places.layout.mesh)(rows, self.order, self.lists)

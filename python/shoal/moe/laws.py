@@ -61,7 +61,7 @@ LAWS: dict[str, Law] = {
     "dtype": _one_of("fp32", "fp64", "model"),
     "rule": _one_of("megatron", "gshard", "deepspeed", "tutel"),
     "drops": _one_of("probs", "position", "position of token", "random"),
-    "how": _one_of("auto", "einsum", "sort", "allgather", "alltoall"),
+    "how": _one_of("auto", "einsum", "sort", "allgather", "alltoall", "flex"),
     "act": _one_of("gelu", "gelu_tanh", "relu", "silu"),
     "z_loss": Law(_is_coefficient, _COEFFICIENT, is_optional=True),
     "losses": Law(

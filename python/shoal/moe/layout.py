@@ -38,10 +38,11 @@ ROLES = {
     "tokens": "groups of tokens within an MoE layer; by default dp, cp and tp",
     "outside": "sequences around an MoE layer; by default as tokens",
     "sp": "places within sequences around attention and dense networks; by default cp and tp",
+    "nodes": "devices that slower links join than those of a node",
 }
 
 # Those that say where values lie and not what devices are for.
-_SPREADS = ("tokens", "outside", "sp")
+_SPREADS = ("tokens", "outside", "sp", "nodes")
 
 # How attention gets the keys and values of other devices of cp: round a ring while it computes, by
 # exchanging places for heads, or all at once. Megatron-Core's names.
@@ -91,13 +92,15 @@ class Layout:
     @staticmethod
     def folded(
         *factorisations: Mapping[str, int], cp_comm_type: str = "allgather", cp_balanced: bool = False,
-        **roles: tuple[str, ...],
+        node: int | None = None, **roles: tuple[str, ...],
     ) -> Layout:  # fmt: skip
         """Of factorisations of the devices, fastest first: dict(tp=2, dp=8), dict(ep=4, edp=4).
 
-        roles: further ones, in terms of those of the factorisations: tokens=("dp",).
+        node: so many devices, next to each other, are in a node, and "nodes" is what lies between these. TraceError where
+        they do not divide the devices. roles: further ones, in terms of those of the factorisations: tokens=("dp",).
         """
-        axes, found = fold(*factorisations)
+        axes, found = fold(*factorisations, *_by_nodes(node, factorisations))
+        found.pop("node", None)
         made = Layout(Mesh(axes), found)
         further = {role: made.axes(*of) for role, of in roles.items()}
         return Layout(made.mesh, {**found, **further}, cp_comm_type, cp_balanced)
@@ -107,12 +110,14 @@ class Layout:
         """Of a command line of Megatron-Core for so many devices; options: as of `folded`.
 
         Without --sequence-parallel places around blocks lie over cp alone; --cp-comm-type is its p2p
-        where it is not given. Of flags that are not about the layout: see `MoeConfig.from_megatron`.
+        where it is not given. With --moe-token-dispatcher-type flex torchrun's --nproc-per-node, or node=, says what
+        nodes are. Of flags that are not about the layout: see `MoeConfig.from_megatron`.
         """
         flags = megatron.known_flags(arguments, REFUSED_LAYOUTS)
         said = {
             "sp": megatron.sequence_roles_of(flags),
             "cp_comm_type": megatron.cp_comm_type_of(flags, CP_COMM_TYPES),
+            "node": megatron.node_of(flags),
         }
         made = Layout.folded(*megatron.factorisations_of(flags, devices), **{**said, **options})
         return made.scheduled(*megatron.schedule_of(flags, devices))
@@ -163,6 +168,14 @@ class Layout:
             return 1
         axes = (axis if isinstance(axis, Axis) else Axis(axis) for axis in self.axes(*roles))
         return math.prod(axis.size or self.mesh.axes[axis.name] for axis in axes)
+
+    def outer(self, role: str) -> tuple[str, ...]:
+        """The axes of a role that lie between nodes."""
+        return tuple(axis for axis in self._axes(role) if axis in self._axes("nodes"))
+
+    def nodes(self, role: str) -> int:
+        """Over how many nodes a role lies."""
+        return math.prod(self.mesh.axes[axis] for axis in self.outer(role)) if self.mesh else 1
 
     def cut(self, role: str, count: int) -> tuple[tuple[Axis, ...], tuple[Axis, ...]] | None:
         """The axes of a role as those of `count` parts and those within a part; None where there are none."""
@@ -218,6 +231,16 @@ class Layout:
         """Into how many groups to cut tokens that need none: as many as devices have tokens."""
         devices = self.size("tokens")
         return groups if groups * tokens % devices else devices
+
+
+def _by_nodes(node: int | None, factorisations: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
+    """The factorisation of so many devices a node; none of a single node's."""
+    devices = math.prod(factorisations[0].values()) if factorisations else 1
+    if node is None or node >= devices:
+        return []
+    if node < 1 or devices % node:
+        raise TraceError(f"Layout.folded: nodes of {node} devices do not divide {devices}")
+    return [{"node": node, "nodes": devices // node}]
 
 
 SINGLE = Layout()

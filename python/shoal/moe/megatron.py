@@ -18,7 +18,7 @@ from shoal.moe.patterns import moe_layers
 
 __all__ = [
     "LAYER_FLAGS", "LAYOUT_FLAGS", "cp_comm_type_of", "factorisations_of", "fields_of", "hidden_of", "known_flags",
-    "number", "one", "pairs_of", "schedule_of", "sequence_roles_of", "size", "switched", "warn_idle", "words_of",
+    "node_of", "number", "one", "pairs_of", "schedule_of", "sequence_roles_of", "size", "switched", "warn_idle", "words_of",
 ]  # fmt: skip
 
 # The words behind each flag.
@@ -38,7 +38,7 @@ _BESIDE = {"moe-router-bias-update-rate": ("moe-router-enable-expert-bias", "exp
 _BY_LAYERS, _BY_STAGES = "num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank"
 _OF_STAGES = ("micro-batch-size", "global-batch-size", _BY_LAYERS, _BY_STAGES)
 _DISPATCHERS = {"allgather": "allgather", "alltoall": "alltoall", "alltoall_seq": "alltoall",
-                "flex": "alltoall"}  # fmt: skip
+                "flex": "flex"}  # fmt: skip
 _LOSSES = ("aux_loss", "seq_aux_loss", "global_aux_loss")
 _GPT_OSS = ("quick-geglu", "activation-func-clamp-value", "glu-linear-offset")
 
@@ -61,7 +61,7 @@ LAYER_FLAGS = {
     "moe-layer-freq": "moe_layer_freq",
     "moe-router-load-balancing-type": "moe_router_load_balancing_type, or router_type",
     "moe-router-topk-limited-devices": "moe_router_group_topk of as many groups as --expert-model-parallel-size",
-    "moe-token-dispatcher-type": "moe_token_dispatcher_type; flex is alltoall",
+    "moe-token-dispatcher-type": "moe_token_dispatcher_type",
     "num-layers": "what moe_layer_freq is checked by",
     "quick-geglu": "gpt-oss's gate, with --activation-func-clamp-value and --glu-linear-offset 1",
     "swiglu": 'gated_linear_unit=True, hidden_act="silu"',
@@ -73,6 +73,7 @@ LAYOUT_FLAGS = {
     "expert-tensor-parallel-size": "etp",
     "global-batch-size": "schedule.microbatches",
     "micro-batch-size": "schedule.microbatches",
+    "nproc-per-node": "nodes, with --moe-token-dispatcher-type flex",
     "num-layers": "schedule.interleave",
     _BY_LAYERS: "schedule.interleave",
     _BY_STAGES: "schedule.interleave",
@@ -156,6 +157,13 @@ def factorisations_of(flags: Flags, devices: int) -> tuple[dict[str, int], ...]:
     if switched(flags, "use-tp-pp-dp-mapping"):
         return {"tp": tp, "cp": cp, "pp": pp, "dp": dp}, {"etp": etp, "ep": ep, "pp": pp, "edp": edp}
     return {"tp": tp, "cp": cp, "dp": dp, "pp": pp}, {"etp": etp, "ep": ep, "edp": edp, "pp": pp}
+
+
+def node_of(flags: Flags) -> int | None:
+    """How many devices a node has, where rows go once to each; None where torchrun's flag does not say it."""
+    said = flags.get("nproc-per-node", [])
+    sends = flags.get("moe-token-dispatcher-type") == ["flex"]
+    return int(said[0]) if sends and len(said) == 1 and said[0].isdigit() else None
 
 
 def schedule_of(flags: Flags, devices: int) -> tuple[int, int]:

@@ -27,7 +27,7 @@ _GROUPS = (
         fine-grained-offloading-max-inflight-offloads flash-attention-version fused-residual-rmsnorm
         high-priority-a2a-comm-stream high-priority-stream-groups kitchen-attention-backend manual-gc
         manual-gc-interval mhc-recompute-layer-num min-offloaded-tensor-size mla-down-proj-fusion
-        moe-deepep-num-sms moe-enable-deepep moe-flex-dispatcher-backend moe-flex-dispatcher-num-sms
+        moe-deepep-num-sms moe-flex-dispatcher-num-sms
         moe-grouped-gemm moe-hybridep-num-blocks-permute moe-hybridep-num-blocks-unpermute
         moe-hybridep-num-sms moe-hybridep-num-sms-preprocessing moe-hybridep-pad-uneven-dispatch-inputs
         moe-layer-recompute moe-mlp-glu-interleave-size moe-ncclep-zero-copy
@@ -301,10 +301,11 @@ _GROUPS = (
         "mpirun or shoal.launch starts processes",
         """
         local-addr log-dir master-addr master-port max-restarts module monitor-interval nnodes no-python
-        node-rank nproc-per-node rdzv-backend rdzv-conf rdzv-endpoint rdzv-id redirects role run-path
+        node-rank rdzv-backend rdzv-conf rdzv-endpoint rdzv-id redirects role run-path
         standalone start-method tee
         """,
     ),
+    ("--moe-token-dispatcher-type flex is the same with each of them", "moe-enable-deepep moe-flex-dispatcher-backend"),
     ("a model's metrics have each layer's losses in any case", "moe-per-layer-logging"),
     ("shoal.moe.upcycle makes the parameters", "moe-use-upcycling"),
     ("shoal.moe.upcycle finds it of the sizes", "moe-upcycling-granularity"),

@@ -257,7 +257,8 @@ class OwnRouter(Part):
 @dataclass(frozen=True)
 class Dispatch(Part):
     """How rows get to experts: by GShard's masks, "einsum"; in order of experts, "sort"; all tokens to all devices,
-    "allgather"; to the devices of their experts, "alltoall"; "auto" is what sends least.
+    "allgather"; to the devices of their experts, "alltoall", or first once to each node that has one of them, "flex", where
+    the layout has nodes; "auto" is what sends least.
 
     before: the weights of choices are multiplied in before the experts, not behind. rank_factor: rows that a device has
     room for, in multiples of the mean of all devices' choices, where rows are exchanged; None: for all that could come.
@@ -272,5 +273,5 @@ class Dispatch(Part):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        is_exchanged = self.how in ("auto", "alltoall")
+        is_exchanged = self.how in ("auto", "alltoall", "flex")
         self.refuse(self.rank_factor is not None and not is_exchanged, "how", "only exchanged rows have a buffer of a device")

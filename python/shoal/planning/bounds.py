@@ -22,13 +22,12 @@ from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.arithmetic import weights_of
 from shoal.planning.costs import attention_seconds, typed_share
 from shoal.planning.course import Around, Spent
+from shoal.planning.exchanges import Axes, axes_of, exchange_bound
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting
 from shoal.simulation.machines import Machine
 
 __all__ = ["around_bound", "layer_bound", "saved_bound", "update_bound"]
-
-Axes = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class _Kernels:
@@ -70,17 +69,6 @@ _SAVED_H, _SAVED_H_AGAIN = {True: 3, False: 2}, {True: 2, False: 1}
 _SAVED_R = {"alltoall": 2, "sort": 2, "capacity": 1}
 # Bytes of an element that AdamW reads or writes: gradient, master, two moments, what is computed with.
 _UPDATED = 18
-
-def axes_of(setting: Setting, *roles: str) -> Axes:
-    """Sizes and strides of device numbers of the mesh's axes along these roles."""
-    layout, found, stride = setting.layout, [], 1
-    if layout.mesh is None:
-        return []
-    wanted = layout.axes(*roles)
-    for name, size in reversed(list(layout.mesh.axes.items())):
-        found += [(size, stride)] if name in wanted else []
-        stride *= size
-    return found
 
 
 class _Sizes:
@@ -262,7 +250,7 @@ def _rows_sent(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine) -> f
     total = 4 * sent_bound(machine, axes_of(setting, "cp", "tp"), sizes.x * _moved(setting))
     if e > 1:
         ep = axes_of(setting, "ep")
-        total += times * machine.price("all_to_all", ep, int(sizes.r * (e - 1) / e))
+        total += times * exchange_bound(machine, setting, sizes.x, sizes.r)
         # Their numbers first; and how many there are in each of the four exchanges.
         total += machine.price("all_gather", ep, 0) + 4 * machine.price("all_to_all", ep, 0)
     weights = sizes.width * sum(weights_of(moe[name]) for name in ("wi", "wo")) / 2 / e * (t - 1) / t

@@ -22,7 +22,7 @@ _AGAIN = {"none": "", "selective": ", norms and activations again", "full": ", l
 # What two mappings differ in first, and what it is called.
 _FIELDS = {
     "recompute": "recompute", "pp": "pp", "stages": "stages a device", "tp": "tp", "cp": "cp", "ep": "ep", "etp": "etp",
-    "micro_batch": "micro-batches of",
+    "micro_batch": "micro-batches of", "dispatch": "dispatch",
 }  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def _flags(words: list[str]) -> list[str]:
 
 def _mapping(mapping: Mapping) -> dict[str, Any]:
     names = ("tp", "cp", "ep", "etp", "pp", "dp", "edp", "stages", "micro_batch", "micro_batches", "global_batch", "sequence",
-             "recompute", "zero", "type", "schedule")  # fmt: skip
+             "dispatch", "recompute", "zero", "type", "schedule")  # fmt: skip
     return {name: getattr(mapping, name) for name in names}
 
 

@@ -26,6 +26,9 @@ PLAN_FLAGS = {
     "fp8-format": "type of the layers' products",
     "global-batch-size": "global_batch",
     "micro-batch-size": "micro_batch",
+    "moe-enable-deepep": "dispatch flex is the same with it",
+    "moe-flex-dispatcher-backend": "dispatch flex is the same with each of them",
+    "moe-token-dispatcher-type": "dispatch: flex once to a node, others as the model has it",
     "overlap-grad-reduce": "sums_beside",
     "overlap-moe-expert-parallel-comm": "exchange_beside",
     "overlap-param-gather": "gathers_beside",
@@ -69,6 +72,7 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
         "sums_beside": switched(flags, "overlap-grad-reduce"),
         "gathers_beside": switched(flags, "overlap-param-gather"),
         "exchange_beside": switched(flags, "overlap-moe-expert-parallel-comm"),
+        "dispatch": _dispatch(flags),
         "type": "f8E4M3FN" if "fp8-format" in flags else "bf16",
     }
     if "global-batch-size" in flags:
@@ -84,7 +88,7 @@ _SAID_BY = {
     "global_batch": ("global-batch-size",), "sequence": ("seq-length",), "cp_comm_type": ("cp-comm-type",),
     "recompute": ("recompute-granularity",), "exchange_beside": ("overlap-moe-expert-parallel-comm",),
     "zero": ("use-distributed-optimizer", "data-parallel-sharding-strategy", "use-megatron-fsdp", "use-torch-fsdp2"),
-    "type": ("fp8-format",),
+    "type": ("fp8-format",), "dispatch": ("moe-token-dispatcher-type",),
 }  # fmt: skip
 _SIZES = {"tp", "cp", "pp", "ep", "etp", "stages", "micro_batch", "global_batch", "sequence"}
 
@@ -106,6 +110,7 @@ def _other(name: str, flags: Flags) -> Any:
     made = {
         "recompute": _recompute, "zero": _zero, "cp_comm_type": lambda found: _context(found, 2),
         "exchange_beside": lambda found: switched(found, "overlap-moe-expert-parallel-comm"), "type": lambda _: "f8E4M3FN",
+        "dispatch": _dispatch,
     }  # fmt: skip
     return made[name](flags)
 
@@ -116,6 +121,11 @@ def _context(flags: Flags, cp: int) -> str:
     if kind == "p2p" and cp > 1:
         warn_idle(["--cp-comm-type p2p"], "a ring is planned as the gather that sends as much")
     return "allgather" if kind == "p2p" else kind
+
+
+def _dispatch(flags: Flags) -> str:
+    """What is no flex is the model's."""
+    return "flex" if flags.get("moe-token-dispatcher-type") == ["flex"] else "alltoall"
 
 
 def _recompute(flags: Flags) -> str:

@@ -25,7 +25,7 @@ from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Held, held_of, weight_bytes
 from shoal.planning.programs import Kind, Setting, around_program, kinds_of, layer_program, optimizer_program
 from shoal.simulation.forecast import Forecast
-from shoal.simulation.machines import Machine
+from shoal.simulation.machines import Machine, node_of
 from shoal.simulation.simulate import simulate_text
 
 __all__ = ["Layer", "Programs", "boundary_bytes", "in_threads", "key_of", "layer_mapping"]
@@ -58,23 +58,23 @@ def layer_mapping(mapping: Mapping, has_experts: bool = True) -> Mapping:
 
 
 def _without_experts(mapping: Mapping) -> Mapping:
-    return _alone(mapping.replace(ep=1, etp=mapping.tp), mapping.tp * mapping.cp)
+    return _alone(mapping.replace(ep=1, etp=mapping.tp, dispatch="alltoall"), mapping.tp * mapping.cp)
 
 
 def _around_mapping(mapping: Mapping) -> Mapping:
     """That of the program around layers, which knows no experts."""
     if mapping.zero == 3:
-        return _alone(mapping, mapping.stage_devices)
+        return _alone(mapping.replace(dispatch="alltoall"), mapping.stage_devices)
     return _without_experts(mapping.replace(recompute="none"))
 
 
 def _optimizer_mapping(mapping: Mapping) -> Mapping:
     """That of the optimizer's program, which knows no micro-batches."""
-    return _alone(mapping.replace(recompute="none"), mapping.stage_devices, micro_batch=1)
+    return _alone(mapping.replace(recompute="none", dispatch="alltoall"), mapping.stage_devices, micro_batch=1)
 
 
 _PROGRAM = attrgetter("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention")
-_ROWS = attrgetter("ep", "etp", "micro_batch", "recompute")
+_ROWS = attrgetter("ep", "etp", "micro_batch", "recompute", "dispatch")
 
 
 def key_of(part: str, mapping: Mapping) -> Hashable:
@@ -150,7 +150,7 @@ class Programs:
 
     def setting(self, mapping: Mapping) -> Setting:
         """Of this model."""
-        made = Setting(self.config, mapping)
+        made = Setting(self.config, mapping, node_of(self.machine))
         # The same for all of them.
         made.__dict__["shapes"] = self._shapes
         return made

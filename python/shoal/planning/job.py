@@ -105,8 +105,10 @@ def programs_of(config: ModelConfig, machine: Machine, /, **options: Any) -> Pro
 
 def simulated(config: ModelConfig) -> ModelConfig:
     """Experts' biases are state that a loss moves: some numbers, which are left out. Rows are balanced where the
-    configuration says no capacity."""
+    configuration says no capacity. Whether they go once to a node, mappings say."""
     moe = config.moe.replace(moe_router_enable_expert_bias=False)
+    if moe.moe_token_dispatcher_type == "flex":
+        moe = moe.replace(moe_token_dispatcher_type="alltoall")
     if moe.moe_expert_capacity_factor is None and moe.moe_expert_rank_capacity_factor is None:
         moe = moe.replace(moe_expert_rank_capacity_factor=1.0)
     return dataclasses.replace(config, moe=moe)

@@ -12,10 +12,12 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.moe.layout import Layout
 
-__all__ = ["Mapping", "SCHEDULES"]
+__all__ = ["DISPATCHES", "Mapping", "SCHEDULES"]
 
 # All micro-batches forward first; one back as soon as it came through; both directions at once (DeepSeek's).
 SCHEDULES = ("gpipe", "1f1b", "dualpipe")
+# Rows to the devices of their experts at once, or once to each node that has one of them.
+DISPATCHES = ("alltoall", "flex")
 RECOMPUTED = ("none", "selective", "full")
 
 
@@ -29,6 +31,7 @@ class Mapping:
     zero: what is stored in parts over data parallelism: 0 nothing, 1 the optimiser's state, 2 gradients, too, 3
       parameters, too.
     sums_beside, gathers_beside: gradients are summed, and parameters gathered, while others compute.
+    dispatch: where rows are exchanged, "alltoall", or "flex": once to each node that has one of a token's experts.
     exchange_beside: experts' exchanges run beside another micro-batch's kernels.
     type: of the layers' products, as machine files name it; of "f32" all values are.
     """
@@ -51,6 +54,7 @@ class Mapping:
     sums_beside: bool = False
     gathers_beside: bool = False
     exchange_beside: bool = False
+    dispatch: str = "alltoall"
     type: str = "bf16"
     fused_attention: bool = True
 
@@ -70,6 +74,8 @@ class Mapping:
             raise InputError(f"plan: {self.micro_batches} micro-batches are not divisible by pp {self.pp}, as interleaving asks")
         if self.schedule not in SCHEDULES:
             raise InputError(f'plan: schedule "{self.schedule}" is not one of {list(SCHEDULES)}')
+        if self.dispatch not in DISPATCHES:
+            raise InputError(f'plan: dispatch "{self.dispatch}" is not one of {list(DISPATCHES)}')
         if self.recompute not in RECOMPUTED:
             raise InputError(f'plan: recompute "{self.recompute}" is not one of {list(RECOMPUTED)}')
 
@@ -114,17 +120,19 @@ class Mapping:
         """The same with other values of these fields; etp stays where it is given."""
         return dataclasses.replace(self, **fields)
 
-    def layout(self) -> Layout:
-        """Of a stage's devices."""
+    def layout(self, node: int | None = None) -> Layout:
+        """Of a stage's devices, of which so many are in a node; the layout has nodes where rows are sent to these."""
         if self.stage_devices == 1:
             return Layout()
         attention = {"tp": self.tp, "cp": self.cp, "dp": self.dp}
         experts = {"etp": self.etp, "ep": self.ep, "edp": self.edp}
         places = ("cp", "tp") if self.sequence_parallel else ("cp",)
-        return Layout.folded(attention, experts, sp=places, cp_comm_type=self.cp_comm_type)
+        return Layout.folded(attention, experts, sp=places, cp_comm_type=self.cp_comm_type,
+                             node=node if self.dispatch == "flex" and self.etp * self.ep > (node or 1) else None)  # fmt: skip
 
     def __str__(self) -> str:
         sizes = [f"{name} {size}" for name in ("tp", "cp", "ep", "pp") if (size := getattr(self, name)) > 1]
         sizes += [f"etp {self.etp}"] if self.etp != self.tp else []
         sizes += [f"{self.stages} stages a device"] if self.stages > 1 else []
+        sizes += ["rows once to a node"] if self.dispatch == "flex" else []
         return ", ".join([*sizes, f"dp {self.dp}"])

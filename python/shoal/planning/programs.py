@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shoal import optim
@@ -61,10 +61,11 @@ class Kind:
 
 @dataclass(frozen=True)
 class Setting:
-    """A model on the devices of a stage."""
+    """A model on the devices of a stage. node: how many devices of the machine the fastest links join."""
 
     config: ModelConfig
     mapping: Mapping
+    node: int | None = None
 
     @property
     def element(self) -> str:
@@ -74,7 +75,7 @@ class Setting:
     @functools.cached_property
     def layout(self) -> Layout:
         """Of a stage's devices."""
-        return self.mapping.layout()
+        return self.mapping.layout(self.node)
 
     @functools.cached_property
     def shapes(self) -> Tree:
@@ -158,6 +159,8 @@ def _kernels(mapping: Mapping) -> Iterator[None]:
 
 def _applied(setting: Setting, kind: Kind) -> Any:
     config, layout = setting.config, setting.layout
+    if setting.mapping.dispatch == "flex":
+        config = replace(config, moe=config.moe.replace(moe_token_dispatcher_type="flex"))
 
     def layer(x: Value, params: Tree) -> Value:
         return apply_layer(x, params, config, layout, kind.window).x

@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import InputError, ShoalError
 from shoal.models.config import ModelConfig
+from shoal.moe.reach import mean_places
 from shoal.planning.mapping import RECOMPUTED, Mapping
-from shoal.simulation.machines import Machine
+from shoal.simulation.machines import Machine, node_of
 
 __all__ = ["Job", "mappings"]
 
@@ -20,7 +22,7 @@ _MOST_SEQUENCES, _FEWEST_TOKENS = 8, 1024
 # What may count as a layer of a stage: an embedding, a head, a prediction of a second token.
 _COUNT_AS_LAYERS = 3
 # What is chosen; other fields of a mapping are the job's.
-_CHOSEN = ("tp", "cp", "ep", "etp", "pp", "stages", "micro_batch", "recompute")
+_CHOSEN = ("tp", "cp", "ep", "etp", "pp", "stages", "micro_batch", "dispatch", "recompute")
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ def mappings(config: ModelConfig, machine: Machine, job: Job) -> Iterator[Mappin
     tp: divides the devices of the innermost level, attention's heads, and keys' where there are as many. cp: leaves 1,024
     tokens of a sequence. ep: divides experts. etp: divides tp. pp: divides layers, or these with an embedding, a head and a
     prediction of a second token that count as layers. stages: one a device, or as many as it has layers, since more
-    neither take longer nor hold more. micro_batch: at most 8 sequences.
+    neither take longer nor hold more. micro_batch: at most 8 sequences. dispatch: "flex", too, where experts lie over several
+    nodes.
     """
     for tp, cp, pp in _attention(config, machine, job):
         dp = job.devices // (tp * cp * pp)
@@ -59,8 +62,10 @@ def mappings(config: ModelConfig, machine: Machine, job: Job) -> Iterator[Mappin
             micro_batches = job.global_batch // (micro_batch * dp)
             for stages in _either(job, "stages", _stages(config, pp, micro_batches, job)):
                 for ep, etp in _experts(config, job, tp, job.devices // pp):
-                    for recompute in _either(job, "recompute", list(RECOMPUTED)):
-                        sizes = dict(zip(_CHOSEN, (tp, cp, ep, etp, pp, stages, micro_batch, recompute)))
+                    # Of equal ones those that send rows at once come first.
+                    dispatches = _either(job, "dispatch", _dispatches(config, machine, (tp, cp, ep, etp)))
+                    for dispatch, recompute in itertools.product(dispatches, _either(job, "recompute", list(RECOMPUTED))):
+                        sizes = dict(zip(_CHOSEN, (tp, cp, ep, etp, pp, stages, micro_batch, dispatch, recompute)))
                         yield from _made(job, sizes)
 
 
@@ -98,6 +103,26 @@ def _experts(config: ModelConfig, job: Job, tp: int, devices: int) -> Iterator[t
         for etp in _either(job, "etp", divisors(tp)):
             if devices % (ep * etp) == 0 and config.moe.moe_ffn_hidden_size % etp == 0:
                 yield ep, etp
+
+
+def _dispatches(config: ModelConfig, machine: Machine, sizes: tuple[int, int, int, int]) -> list[str]:
+    """Of tp, cp, ep and etp: rows at once, and, where experts lie over several whole nodes, once to a node."""
+    tp, cp, ep, etp = sizes
+    node = node_of(machine)
+    moe = config.moe
+    if node is None or moe.moe_token_dispatcher_type != "alltoall" or moe.moe_expert_capacity_factor is not None:
+        return ["alltoall"]
+    nodes = ep * etp // node
+    crosses = nodes > 1 and all(_nests(node, size) for size in (tp, tp * cp, etp, etp * ep))
+    if not crosses or ep % nodes:
+        return ["alltoall"]
+    # Of as many tokens as choices none would be saved.
+    mean = mean_places(moe, moe.moe_router_topk, nodes, -(-moe.num_experts // ep) * ep // nodes)
+    return ["alltoall", "flex"] if mean < moe.moe_router_topk else ["alltoall"]
+
+
+def _nests(one: int, other: int) -> bool:
+    return one % other == 0 or other % one == 0
 
 
 def _stages(config: ModelConfig, pp: int, micro_batches: int, job: Job) -> list[int]:

@@ -44,6 +44,8 @@ def megatron_flags(mapping: Mapping) -> list[str]:
     words += ["--seq-length", str(mapping.sequence)]
     if mapping.cp > 1:
         words += ["--cp-comm-type", mapping.cp_comm_type]
+    if mapping.dispatch == "flex":
+        words += ["--moe-token-dispatcher-type", "flex", "--moe-flex-dispatcher-backend", "deepep"]
     words += _RECOMPUTED[mapping.recompute]
     words += _STORED[mapping.zero]
     words += [flag for name, flag in _SWITCHES.items() if getattr(mapping, name)]

@@ -16,7 +16,7 @@ from shoal.executable.native import native
 from shoal.executable.storage import TemporaryFolder
 from shoal.names import nearest
 
-__all__ = ["Machine", "shipped"]
+__all__ = ["Machine", "node_of", "shipped"]
 
 # Beside the package's modules; of a build, the folder is a link there.
 FOLDER = Path(__file__).parents[1] / "machines"
@@ -33,6 +33,11 @@ def _folder() -> Path:
 def shipped() -> list[str]:
     """The names of the machine files that come with the package."""
     return sorted(path.stem for path in _folder().glob("*.toml"))
+
+
+def node_of(machine: Machine) -> int | None:
+    """How many devices its fastest links join, where there are others; None where all are joined alike."""
+    return machine.levels[0][1] if len(machine.levels) > 1 else None
 
 
 class Machine:

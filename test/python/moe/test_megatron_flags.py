@@ -95,6 +95,7 @@ LAYOUTS = {
     "expert-tensor-parallel-size": ("", "--expert-tensor-parallel-size 2"),
     "global-batch-size": (STAGES, f"{STAGES} --global-batch-size 16"),
     "micro-batch-size": (f"{STAGES} --global-batch-size 16", f"{STAGES} --global-batch-size 16 --micro-batch-size 2"),
+    "nproc-per-node": ("--moe-token-dispatcher-type flex", "--moe-token-dispatcher-type flex --nproc-per-node 4"),
     "num-layers": (f"{STAGES} --num-layers-per-virtual-pipeline-stage 2",
                    f"{STAGES} --num-layers-per-virtual-pipeline-stage 2 --num-layers 16"),
     "num-layers-per-virtual-pipeline-stage": (STAGES, f"{STAGES} --num-layers-per-virtual-pipeline-stage 2"),

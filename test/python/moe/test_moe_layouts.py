@@ -10,7 +10,7 @@ import pytest
 
 from checkpoint_cases import devices, same_bits
 from frontend_testing import assert_same, evaluate, shoal
-from moe_layouts import CASES, all_statistics, program, rank_generator, statistics
+from moe_layouts import CASES, all_statistics, layer_of, program, rank_generator, statistics
 from shoal import checkpoints
 from shoal.frontend.annotations import as_sharding
 from shoal.frontend.pytrees import flatten
@@ -442,17 +442,6 @@ def first_rows(experts, layout, room):
             for row in rows[:room]:
                 kept[row] = True
     return kept
-
-
-def layer_of(x, params, config, kept):
-    """(y, counts, kept) on one device, of those choices alone."""
-    tokens = x.reshape(1, -1, x.shape[2])
-    routing = limit(route(tokens, params, config), config)
-    kept = kept.reshape(routing.experts.shape)
-    routing = routing._replace(kept=kept, weights=shoal.where(kept, routing.weights, 0.0))
-    buffers = apply_experts(dispatch(tokens, routing, config), params, config)
-    metrics = metrics_of(routing)
-    return combine(buffers, routing, config).reshape(*x.shape), metrics.counts, metrics.kept
 
 
 @pytest.mark.parametrize("name", RANKS)

@@ -75,13 +75,15 @@ def test_layouts_in_xla_are_the_frontends_one_device(tmp_path, router):
     every router."""
     if router != "late softmax" and not os.environ.get("SHOAL_LONG"):
         pytest.skip("SHOAL_LONG=1 runs it")
-    layouts = list(LAYOUTS) if os.environ.get("SHOAL_LONG") else ["EP 2, ETP 2"]
+    layouts = list({**LAYOUTS, **worlds.NODES}) if os.environ.get("SHOAL_LONG") else ["EP 2, ETP 2", "EP 4, 2 nodes"]
     script, found = ROOT / "test/conformance/both_worlds.py", tmp_path / "found.json"
     command = [sys.executable, script, "--routers", router, "--layouts", *layouts, "--json", found]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stdout + made.stderr
     by_dispatcher = json.loads(found.read_text())[router]
-    assert {name: list(of_layouts) for name, of_layouts in by_dispatcher.items()} == dict.fromkeys(worlds.DISPATCHERS, layouts)
+    assert {name: list(of_layouts) for name, of_layouts in by_dispatcher.items()} == {
+        name: [layout for layout in layouts if layout in worlds.layouts_of(name)] for name in (*worlds.DISPATCHERS, worlds.BY_NODES)
+    }
 
 
 def config_of(**fields):
@@ -169,10 +171,10 @@ def test_attention_and_labels(tmp_path):
     assert_equal(native, jax.tree.map(np.asarray, of_xla), 2e-6)
 
 
-@pytest.mark.parametrize("dispatcher", ["all-to-all", "slots"])
-def test_shoal_jax_jit_on_four_ranks(dispatcher):
+@pytest.mark.parametrize("dispatcher, layout", [("all-to-all", "EP 4"), ("slots", "EP 4"), (worlds.BY_NODES, "EP 4, 2 nodes")])
+def test_shoal_jax_jit_on_four_ranks(dispatcher, layout):
     """The layer of JAX's world in our executable: losses and gradients are those of jax.jit on one device."""
-    config, layout = CASES["late softmax", dispatcher], LAYOUTS["EP 4"]
+    config, layout = CASES["late softmax", dispatcher], worlds.layouts_of(dispatcher)[layout]
     params, x, further = arrays_of(config)
     stored, place = param_shardings(config, layout), layout.P("outside")
     places = named_shardings((stored, place, dict.fromkeys(further, place)), layout.mesh)

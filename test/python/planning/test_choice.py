@@ -191,6 +191,25 @@ def test_a_difference_says_what_and_what_it_costs():
     assert text.startswith("recompute full in place of none: +") and "micro-batches +" in text
 
 
+def dispatched(config, sequence):
+    """The choice of 16 devices in two nodes, with experts over all of them."""
+    held = dict(tp=1, cp=1, pp=1, ep=16, etp=1, micro_batch=1, recompute="full")
+    return plan(config, machine="dgx-h100", devices=16, global_batch=64, sequence=sequence, within=0.0, **held)
+
+
+def test_rows_go_once_to_a_node_where_that_is_faster():
+    """Of DeepSeek-V3's layers it is; of few small rows, whose exchanges wait for messages, it is not."""
+    large = from_config("deepseek-v3", moe_token_dispatcher_type="alltoall", num_hidden_layers=2, first_k_dense_replace=1).config
+    made = {"large": dispatched(large, 4096), "small": dispatched(model("deepseek-v3"), 128)}
+    assert {name: choice.best.mapping.dispatch for name, choice in made.items()} == {"large": "flex", "small": "alltoall"}
+    text = choice_as_text(made["large"])
+    assert "ep 16, rows once to a node, dp 16" in text and "--moe-token-dispatcher-type flex" in text
+    assert made["large"].mappings == 2 and made["large"].gap == 0
+    held = Job(16, 64, fixed=dict(tp=1, cp=1, pp=1, etp=1, micro_batch=1, recompute="full"))
+    space = list(mappings(large, shoal.Machine.read("dgx-h100"), held))
+    assert {mapping.ep for mapping in space if mapping.dispatch == "flex"} == {16}
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_flags_of_megatron_say_the_same(seed):
     draw = random.Random(seed)

@@ -13,7 +13,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import shoal
-from shoal.moe import Layout, MoeConfig, moe, param_shapes, param_shardings
+from shoal.moe import (
+    Layout, MoeConfig, apply_experts, combine, dispatch, limit, metrics_of, moe, param_shapes, param_shardings, route,
+)  # fmt: skip
 from shoal.moe.tutel import Work, bytes_of_degree
 from shoal_testing import BIN, load_json, run
 
@@ -193,3 +195,14 @@ def rank_generator(sizes, roles):
 
     places, groups = (int(np.prod([sizes[role] for role in listed])) for listed in (inside, outside))
     return [[rank(group, outside) + rank(place, inside) for place in range(places)] for group in range(groups)]
+
+
+def layer_of(x, params, config, kept):
+    """(y, counts, kept) on one device, of those choices alone."""
+    tokens = x.reshape(1, -1, x.shape[2])
+    routing = limit(route(tokens, params, config), config)
+    kept = kept.reshape(routing.experts.shape)
+    routing = routing._replace(kept=kept, weights=shoal.where(kept, routing.weights, 0.0))
+    buffers = apply_experts(dispatch(tokens, routing, config), params, config)
+    metrics = metrics_of(routing)
+    return combine(buffers, routing, config).reshape(*x.shape), metrics.counts, metrics.kept

@@ -19,6 +19,14 @@ LAYOUTS = {
     "folding, TP 2 CP 2 DP 2, EP 8": Layout.folded({"tp": 2, "cp": 2, "dp": 2}, {"ep": 8}),
 }  # fmt: skip
 
+# Those of the dispatcher that sends a row once to a node.
+BY_NODES = "by nodes"
+NODES = {
+    "one device": Layout(),
+    "EP 4, 2 nodes": Layout.folded({"dp": 4}, {"ep": 4}, node=2),
+    "EP 8, 4 nodes": Layout.folded({"tp": 2, "dp": 4}, {"ep": 8}, node=2),
+}  # fmt: skip
+
 LOSSES = {"moe_aux_loss_coeff": 0.1, "moe_z_loss_coeff": 0.01}
 PRE = {"moe_router_pre_softmax": True}
 QUIET = {"moe_router_load_balancing_type": ()}
@@ -61,13 +69,19 @@ FURTHER = (
 )  # fmt: skip
 
 
+def layouts_of(dispatcher):
+    """That a dispatcher is compared on, by their names."""
+    return NODES if dispatcher == BY_NODES else LAYOUTS
+
+
 def cases():
     """{(router, dispatcher): configuration}; experts that choose have slots of their own."""
     made = {}
-    for number, (router, dispatcher) in enumerate(itertools.product(ROUTERS, DISPATCHERS)):
+    listed = [*itertools.product(ROUTERS, DISPATCHERS), *itertools.product(ROUTERS, [BY_NODES])]
+    for number, (router, dispatcher) in enumerate(listed):
         if router == "expert choice" and dispatcher not in ("slots", "all-to-all of slots"):
             continue
-        fields = {**DISPATCHERS[dispatcher], **ROUTERS[router]}
+        fields = {**DISPATCHERS.get(dispatcher, {"moe_token_dispatcher_type": "flex"}), **ROUTERS[router]}
         if router == "expert choice":
             fields = {**ROUTERS[router], "moe_token_dispatcher_type": fields["moe_token_dispatcher_type"]}
         more = FURTHER[number % len(FURTHER)]
