@@ -31,7 +31,7 @@ negative, square, where, clip = jnp.negative, jnp.square, jnp.where, jnp.clip
 sin, log1p, named_scope = jnp.sin, jnp.log1p, jax.named_scope
 sqrt, cos, power, multiply, isfinite, moveaxis = jnp.sqrt, jnp.cos, jnp.power, jnp.multiply, jnp.isfinite, jnp.moveaxis
 relu, sigmoid, silu, softplus = jax.nn.relu, jax.nn.sigmoid, jax.nn.silu, jax.nn.softplus
-softmax, log_softmax = jax.nn.softmax, jax.nn.log_softmax
+log_softmax = jax.nn.log_softmax
 broadcast_to, concatenate, stack, reshape, matmul = jnp.broadcast_to, jnp.concatenate, jnp.stack, jnp.reshape, jnp.matmul
 stop_gradient, while_loop, scan, axis_index = lax.stop_gradient, lax.while_loop, lax.scan, lax.axis_index
 value_and_grad, vjp = jax.value_and_grad, jax.vjp
@@ -52,6 +52,18 @@ def or_one(divisor: Any) -> Any:
 
 def root_of(squares: Any) -> Any:
     return jnp.where(squares == 0, 0, jnp.sqrt(or_one(squares)))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def softmax(x: Any, axis: int = -1) -> Any:
+    """With the frontend's derivative, which holds the result alone; JAX's would hold the exponentials as well."""
+    return jax.nn.softmax(x, axis)
+
+
+@softmax.defjvp
+def _softmax_jvp(axis: int, primals: Any, tangents: Any) -> Any:
+    made, tangent = softmax(primals[0], axis), tangents[0]
+    return made, made * (tangent - jnp.sum(made * tangent, axis, keepdims=True))
 
 
 def gelu(x: Any, *, approximate: bool = False) -> Any:
