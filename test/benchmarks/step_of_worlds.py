@@ -4,7 +4,7 @@
 """A training step of shoal.models and shoal.optim, a Mixtral of examples/moe_models, traced by the frontend
 and by JAX: shoal.jit beside shoal.jax.jit of one function; in turn, on the same devices.
 
-Usage: step_of_worlds.py [--devices 1|2|4] [--width M] [--layers L] [--length S] [--rounds N] [--repeat N] [--most RATIO]
+Usage: step_of_worlds.py [--devices 2|4] [--width M] [--layers L] [--length S] [--rounds N] [--repeat N] [--most RATIO]
 
 Prints what the devices take for a step of each, minima and medians in milliseconds, and their ratio; before it what a
 device sends, computes and holds by `shoalc --stats`. Exits 1 where --most is less than the ratio of minima.
@@ -30,7 +30,6 @@ from shoal.arrays import named_shardings, value_and_grad  # noqa: E402
 from shoal.moe import Layout  # noqa: E402
 
 LAYOUTS = {
-    1: Layout.folded({"dp": 1}),
     2: Layout.folded({"dp": 2}, {"ep": 2}),
     4: Layout.folded({"tp": 2, "dp": 2}, {"ep": 4}, outside=("dp",)),  # the example's
 }

@@ -346,6 +346,11 @@ def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     return world_of(x, indices).take_along_axis(x, indices, axis)
 
 
+def dynamic_slice(x: ArrayLike, starts: Sequence[ArrayLike], sizes: Sequence[int]) -> Array:
+    """The box of these sizes that begins where scalars of the program say, one a dimension; clamped to lie inside."""
+    return world_of(x).dynamic_slice(x, starts, sizes)
+
+
 def take_rows(values: ArrayLike, numbers: ArrayLike) -> Array:
     """values [G, N, ...], numbers [G, R] int32: [G, R, ...], each group on its own. Out of range: the nearest row."""
     return world_of(values, numbers).take_rows(values, numbers)
@@ -389,9 +394,14 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     return world_of(like(*primals)).vjp(function, *primals, has_aux=has_aux)
 
 
-def scan(body: Callable[[Any, Any], Any], init: Any, xs: Any) -> Any:
-    """`carry, ys[i] = body(carry, xs[i])` for each row i of xs, trees of arrays; gives (carry, ys)."""
-    return world_of(like(init, xs)).scan(body, init, xs)
+def scan(body: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | None = None) -> Any:
+    """`carry, ys[i] = body(carry, xs[i])` for each row i of xs, trees of arrays, or `length` times; gives (carry, ys)."""
+    return world_of(like(init, xs)).scan(body, init, xs, length)
+
+
+def fori_loop(lower: int, upper: int, body: Callable[[Array, Any], Any], init: Any) -> Any:
+    """`carry = body(i, carry)` for i in lower ... upper - 1; a tree of arrays of the same types."""
+    return world_of(like(init)).fori_loop(lower, upper, body, init)
 
 
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
@@ -437,6 +447,11 @@ def axis_index(axes: Sequence[str], *, like: ArrayLike) -> Array:
     return world_of(like).axis_index(axes)
 
 
+def ring_shift(x: ArrayLike, axes: Sequence[str]) -> Array:
+    """In `manual`: the array of the device before this one along the axes, around the end."""
+    return world_of(x).ring_shift(x, axes)
+
+
 def ragged_all_to_all(
     x: ArrayLike, output: ArrayLike, input_offsets: ArrayLike, send_sizes: ArrayLike, output_offsets: ArrayLike,
     recv_sizes: ArrayLike, axes: Sequence[str],
@@ -462,19 +477,26 @@ def largest(metric: ArrayLike) -> Array:
     return world_of(metric).largest(metric)
 
 
+def kind_of(metric: Array) -> str:
+    """How the values of parts make that of a batch, "sum", "max" or "mean": as was said of this array, else by its type."""
+    return world_of(metric).kind_of(metric)
+
+
 def advise(text: str, *, like: ArrayLike) -> None:
     """A warning of memory: when the program is compiled, or at once."""
     return world_of(like).advise(text)
 
 
 def manual(function: Callable[..., Any], in_shardings: Any, out_shardings: Any, axes: Sequence[str], mesh: Mesh) -> Any:
-    """The function as it runs on one device along the axes: `shoal.manual`, or JAX's shard_map, which divides evenly.
+    """The function as it runs on one device along the axes: `shoal.manual`, or JAX's shard_map.
 
-    in_shardings, out_shardings: a `shoal.P` for each argument and result. It must use no arrays from around it.
+    in_shardings, out_shardings: a `shoal.P` for each argument and result, or for whole subtrees. It must use no arrays
+    from around it. Of n rows over p devices each has ceil(n / p), those past the end zero, and a whole result has all
+    rows of its shards.
     """
 
     def called(*args: Any) -> Any:
-        return world_of(*args).manual(function, in_shardings, out_shardings, axes, mesh)(*args)
+        return world_of(like(args)).manual(function, in_shardings, out_shardings, axes, mesh)(*args)
 
     return called
 

@@ -8,8 +8,10 @@ range is the nearest row, 0 / 0 of a sum of nothing is 0.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +24,8 @@ from jax.sharding import AbstractMesh, AxisType, Mesh as DeviceMesh, NamedShardi
 from shoal import frames
 from shoal.arrays.jax_primitives import PARTS, constrained, hint_p, ragged_einsum_p
 from shoal.errors import CompileWarning, TraceError, UnsupportedError
-from shoal.frontend.annotations import OPEN, as_sharding
+from shoal.frontend import dtypes
+from shoal.frontend.annotations import as_sharding
 from shoal.mesh import Axis, Mesh
 
 abs, erf, exp, log, rsqrt, sign = jnp.abs, lax.erf, jnp.exp, jnp.log, lax.rsqrt, jnp.sign
@@ -34,6 +37,7 @@ relu, sigmoid, silu, softplus = jax.nn.relu, jax.nn.sigmoid, jax.nn.silu, jax.nn
 log_softmax = jax.nn.log_softmax
 broadcast_to, concatenate, stack, reshape, matmul = jnp.broadcast_to, jnp.concatenate, jnp.stack, jnp.reshape, jnp.matmul
 stop_gradient, while_loop, scan, axis_index = lax.stop_gradient, lax.while_loop, lax.scan, lax.axis_index
+fori_loop, dynamic_slice = lax.fori_loop, lax.dynamic_slice
 value_and_grad, vjp = jax.value_and_grad, jax.vjp
 shape_of = jnp.shape
 
@@ -273,20 +277,41 @@ def constrain(x: Any, spec: Any, mesh: Mesh, hint: bool) -> Any:
 
 
 def manual(function: Any, in_shardings: Any, out_shardings: Any, axes: Sequence[str], mesh: Mesh) -> Any:
-    ins, outs = (tuple(partition_spec(spec, mesh) for spec in specs) for specs in (in_shardings, _tupled(out_shardings)))
+    ins, outs = _specs(in_shardings, mesh), _specs(out_shardings, mesh)
 
     def called(*args: Any) -> Any:
-        made = jax.shard_map(
-            lambda *parts: _tupled(function(*parts)), mesh=_mesh_around(mesh), in_specs=ins, out_specs=outs,
-            axis_names=set(axes), check_vma=False,
-        )(*args)  # fmt: skip
-        return made if isinstance(out_shardings, tuple) else made[0]
+        even = jax.tree.map(lambda spec, part: jax.tree.map(lambda x: _even(x, spec, mesh), part), ins, args)
+        return jax.shard_map(
+            function, mesh=_mesh_around(mesh), in_specs=ins, out_specs=outs, axis_names=set(axes), check_vma=False
+        )(*even)  # fmt: skip
 
     return called
 
 
+def _specs(tree: Any, mesh: Mesh) -> Any:
+    """Of a tree of P; what is open is whole on a device."""
+    if isinstance(tree, dict):
+        return {name: _specs(part, mesh) for name, part in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(_specs(part, mesh) for part in tree)
+    entries = partition_spec(tree, mesh, what="manual")
+    return PartitionSpec(*(None if entry is PartitionSpec.UNCONSTRAINED else entry for entry in entries))
+
+
+def _even(x: Any, spec: PartitionSpec, mesh: Mesh) -> Any:
+    """With zeros behind its rows, so that devices have as many each, which JAX asks for."""
+    parts = [int(np.prod([mesh.axes[name] for name in _tupled(entry or ())])) for entry in spec]
+    missing = [-size % count for size, count in zip(jnp.shape(x), parts)] + [0] * (jnp.ndim(x) - len(parts))
+    return jnp.pad(x, [(0, more) for more in missing]) if builtins.any(missing) else x
+
+
 def _tupled(x: Any) -> tuple[Any, ...]:
     return x if isinstance(x, tuple) else (x,)
+
+
+def ring_shift(x: Any, axes: Sequence[str]) -> Any:
+    count = lax.axis_size(tuple(axes))
+    return lax.ppermute(x, tuple(axes), [(place, (place + 1) % count) for place in range(count)])
 
 
 def all_gather(x: Any, axes: Sequence[str], dim: int = 0) -> Any:
@@ -318,11 +343,25 @@ def _ragged_by_gather(x: Any, output: Any, *lists: Any, axes: tuple[str, ...]) -
     return jnp.where(jnp.any(inside, 1).reshape(-1, *[1] * (x.ndim - 1)), read, output)
 
 
-# What programs say beside their numbers.
+# What programs say beside their numbers. An array of JAX's has no place for it, so it is noted of the object.
+
+_SAID: weakref.WeakValueDictionary[tuple[int, str], Any] = weakref.WeakValueDictionary()
+
+
+def _saying(metric: Any, kind: str) -> Any:
+    array = jnp.asarray(metric)
+    _SAID[id(array), kind] = array
+    return array
 
 
 def summed(metric: Any) -> Any:
-    return metric
+    return _saying(metric, "sum")
 
 
-largest = summed
+def largest(metric: Any) -> Any:
+    return _saying(metric, "max")
+
+
+def kind_of(metric: Any) -> str:
+    said = next((kind for kind in ("sum", "max") if _SAID.get((id(metric), kind)) is metric), None)
+    return said or ("mean" if dtypes.is_float(metric.dtype) else "sum")

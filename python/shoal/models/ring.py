@@ -16,13 +16,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from shoal.arrays import (
-    Array, as_value, axis_index, broadcast_to, concatenate, einsum, exp, full, iota, max, maximum, stop_gradient, sum, where, zeros,
+    Array, as_value, axis_index, broadcast_to, concatenate, dynamic_slice, einsum, exp, fori_loop, full, iota, manual, max,
+    maximum, ring_shift, stop_gradient, sum, where, zeros,
 )  # fmt: skip
 from shoal.frontend import pytrees
-from shoal.frontend.collectives import ring_shift
-from shoal.frontend.control_flow import fori_loop
-from shoal.frontend.indexing import dynamic_slice
-from shoal.frontend.manual import manual
 from shoal.models.config import Chunk
 from shoal.models.scores import HIDDEN, Rule, seen_by, within_segments
 from shoal.moe.layout import Layout
@@ -131,11 +128,11 @@ def ring(layout: Layout, q: Array, k: Array, v: Array, rule: Rule) -> Array:
     outer, inner = layout.P(rows, "cp", heads, None, None), layout.P(rows, "cp", heads, None)
     given, places = {}, {}
     if rule.sinks is not None:
-        given["sinks"] = as_value(rule.sinks).astype("float32").reshape(q.shape[2], q.shape[3])
+        given["sinks"] = as_value(rule.sinks, q).astype("float32").reshape(q.shape[2], q.shape[3])
         places["sinks"] = layout.P(heads, None)
     if rule.segments is not None:  # of all places, as they are few bytes
         given["segments"], places["segments"] = rule.segments, layout.P(rows, None)
-    made = manual(on_device, (outer, inner, inner, places), outer, axes)(q, k, v, given)
+    made = manual(on_device, (outer, inner, inner, places), outer, axes, layout.mesh)(q, k, v, given)
     return made[: q.shape[0], : q.shape[1], : q.shape[2]]
 
 
