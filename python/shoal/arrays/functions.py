@@ -427,12 +427,12 @@ def normal(key: ArrayLike, shape: Shape, dtype: Any = "float32", *, like: ArrayL
 # Where arrays lie, and what programs say beside their numbers.
 
 
-def constrain(x: ArrayLike, spec: Any, mesh: Mesh, *, hint: bool = False) -> Array:
+def constrain(x: ArrayLike, spec: Any, mesh: Mesh | None, *, hint: bool = False) -> Array:
     """The array where a `shoal.P` over the mesh says; the identity on its elements: `shoal.constrain`, or JAX's
     with_sharding_constraint. hint: it only asks, which XLA does not hear.
 
     JAX has no dimension that its devices do not divide and none that more axes may join: these are left to the
-    compiler, or closed. UnsupportedError for parts of axes there.
+    compiler, or closed. UnsupportedError for parts of axes there; TraceError where there is no mesh.
     """
     return world_of(x).constrain(x, spec, mesh, hint)
 
@@ -513,7 +513,7 @@ def mesh_around(like: ArrayLike) -> Mesh | None:
 
 
 def named_shardings(specs: Any, mesh: Mesh, devices: Sequence[Any] | None = None) -> Any:
-    """A tree of dicts, lists and tuples of `shoal.P` as JAX's NamedShardings over the same mesh.
+    """A tree of dicts, lists and tuples of `shoal.P` as JAX's NamedShardings over the same mesh; None stays None.
 
     devices: JAX's, whose first ones the mesh has; None: an AbstractMesh, as `shoal.jax.jit` takes it. TraceError
     for fewer devices than the mesh has, UnsupportedError for parts of axes.
@@ -523,4 +523,4 @@ def named_shardings(specs: Any, mesh: Mesh, devices: Sequence[Any] | None = None
     if isinstance(specs, (list, tuple)):
         parts = [named_shardings(part, mesh, devices) for part in specs]
         return type(specs)(*parts) if hasattr(specs, "_fields") else type(specs)(parts)
-    return jax_world().named_sharding(specs, mesh, devices)
+    return None if specs is None else jax_world().named_sharding(specs, mesh, devices)

@@ -266,11 +266,16 @@ def named_sharding(spec: Any, mesh: Mesh, devices: Sequence[Any] | None = None) 
     return NamedSharding(mesh_of(mesh, devices), partition_spec(spec, mesh, what="named_sharding"))
 
 
-def constrain(x: Any, spec: Any, mesh: Mesh, hint: bool) -> Any:
+def constrain(x: Any, spec: Any, mesh: Mesh | None, hint: bool) -> Any:
+    if mesh is None:
+        raise TraceError(f"constrain: {spec!r} without a mesh; give one by jax.set_mesh")
     place = partition_spec(spec, mesh, x.shape, "constrain")
     if hint:
         return hint_p.bind(x, sharding=NamedSharding(mesh_of(mesh), place), binds=False)
-    return constrained(x, NamedSharding(_mesh_around(mesh), place))
+    around = _mesh_around(mesh)
+    if all(kind == AxisType.Manual for kind in around.axis_types):
+        return x  # in a part for one device of all axes nothing is left to say
+    return constrained(x, NamedSharding(around, place))
 
 
 # Parts that are written for one device.
@@ -289,13 +294,15 @@ def manual(function: Any, in_shardings: Any, out_shardings: Any, axes: Sequence[
 
 
 def _specs(tree: Any, mesh: Mesh) -> Any:
-    """Of a tree of P; what is open is whole on a device."""
+    """Of a tree of P; what is open is whole on a device, and the last whole dimensions, which `...` may be none of, are not named."""
     if isinstance(tree, dict):
         return {name: _specs(part, mesh) for name, part in tree.items()}
     if isinstance(tree, (tuple, list)):
         return type(tree)(_specs(part, mesh) for part in tree)
-    entries = partition_spec(tree, mesh, what="manual")
-    return PartitionSpec(*(None if entry is PartitionSpec.UNCONSTRAINED else entry for entry in entries))
+    entries = [None if entry is PartitionSpec.UNCONSTRAINED else entry for entry in partition_spec(tree, mesh, what="manual")]
+    while entries and entries[-1] is None:
+        entries.pop()
+    return PartitionSpec(*entries)
 
 
 def _even(x: Any, spec: PartitionSpec, mesh: Mesh) -> Any:
