@@ -321,6 +321,11 @@ def stack(parts: Sequence[ArrayLike], axis: int = 0) -> Array:
     return world_of(*parts).stack(parts, axis)
 
 
+def halves(x: ArrayLike, axis: int) -> tuple[Array, Array]:
+    """The first and the second half of a dimension of even size, whose gradients are put together again."""
+    return world_of(x).halves(x, axis)
+
+
 def pad(x: ArrayLike, widths: Sequence[tuple[int, ...]], value: ArrayLike = 0) -> Array:
     """With elements (before, behind) or (before, behind, between) of each dimension."""
     return world_of(x).pad(x, widths, value)

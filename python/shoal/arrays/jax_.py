@@ -114,6 +114,11 @@ def iota(shape: Sequence[int], axis: int, like: Any) -> Any:
     return lax.broadcasted_iota(jnp.int32, tuple(shape), axis % len(shape))
 
 
+def halves(x: Any, axis: int) -> Any:
+    dim = axis % x.ndim
+    return lax.split(x, [x.shape[dim] // 2] * 2, dim)
+
+
 def pad(x: Any, widths: Sequence[tuple[int, ...]], value: Any = 0) -> Any:
     return lax.pad(x, jnp.asarray(value, x.dtype), [(*width, 0)[:3] for width in widths])
 

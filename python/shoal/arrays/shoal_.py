@@ -35,7 +35,7 @@ from shoal.frontend.value import Value
 __all__ = [
     "abs", "add_rows", "advise", "all_gather", "any", "argmax", "argsort", "as_value", "axis_index", "broadcast_to",
     "clip", "concatenate", "constrain", "cos", "cummax", "cumsum", "dynamic_slice", "einsum", "erf", "exp",
-    "fold_in", "fori_loop", "full", "gelu", "iota", "isfinite", "kind_of", "largest", "log", "log1p", "log_softmax", "logical_and",
+    "fold_in", "fori_loop", "full", "gelu", "halves", "iota", "isfinite", "kind_of", "largest", "log", "log1p", "log_softmax", "logical_and",
     "logical_not", "logsumexp", "manual", "matmul", "max", "maximum", "mean", "mesh_around", "minimum", "moveaxis", "multiply",
     "named_scope", "negative", "normal", "one_hot", "ones", "or_one", "pad", "power", "put_rows",
     "ragged_all_to_all", "ragged_einsum", "relu", "repeat", "reshape", "ring_shift", "rms_norm", "root_of", "rsqrt", "scan",
@@ -65,6 +65,12 @@ def zeros(shape: Any, dtype: Any, like: Any) -> Value:
 
 def iota(shape: Any, axis: int, like: Any) -> Value:
     return structure.iota(shape, axis)
+
+
+def halves(x: Value, axis: int) -> tuple[Value, Value]:
+    dim = axis % x.ndim
+    before, half = [slice(None)] * dim, x.shape[dim] // 2
+    return x[(*before, slice(None, half))], x[(*before, slice(half, None))]
 
 
 def uniform(key: Any, shape: Any, dtype: Any, like: Any) -> Value:

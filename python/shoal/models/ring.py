@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from shoal.arrays import (
-    Array, as_value, axis_index, broadcast_to, concatenate, dynamic_slice, einsum, exp, fori_loop, full, iota, manual, max,
+    Array, as_value, axis_index, broadcast_to, concatenate, dynamic_slice, einsum, exp, fori_loop, full, halves, iota, manual, max,
     maximum, ring_shift, stop_gradient, sum, where, zeros,
 )  # fmt: skip
 from shoal.frontend import pytrees
@@ -177,10 +177,10 @@ def _balanced(around: _Ring, state: Softmax, q: Array, k: Array, v: Array) -> So
     """
     length, me = q.shape[1] // 2, axis_index(around.axes, like=q)
 
-    def halves(device: Array, *arrays: Array) -> tuple[Piece, Piece]:
+    def pieces(device: Array, *arrays: Array) -> tuple[Piece, Piece]:
         late = 2 * around.count - 1 - device
-        parts = [_halves(x, 1) for x in arrays]
-        segments = [_halves(x, 1) for x in around.segments_of(device, 2 * length)]
+        parts = [halves(x, 1) for x in arrays]
+        segments = [halves(x, 1) for x in around.segments_of(device, 2 * length)]
         places = (around.places(device, length), around.places(late, length))
 
         def piece(half: int) -> Piece:
@@ -188,14 +188,14 @@ def _balanced(around: _Ring, state: Softmax, q: Array, k: Array, v: Array) -> So
 
         return piece(0), piece(1)
 
-    queries, own = halves(me, q), halves(me, k, v)
-    early, late = (Softmax(*parts) for parts in zip(*(_halves(x, 3) for x in state)))
+    queries, own = pieces(me, q), pieces(me, k, v)
+    early, late = (Softmax(*parts) for parts in zip(*(halves(x, 3) for x in state)))
     early = around.add(early, queries[0], own[0])
     late = around.add(around.add(late, queries[1], own[0]), queries[1], own[1])
 
     def step(device: Array, states: tuple[Softmax, Softmax], *kv: Array) -> tuple[Softmax, Softmax]:
         early, late = states
-        keys = halves(device, *kv)
+        keys = pieces(device, *kv)
         late = around.add(late, queries[1], keys[0])
         is_before = device < me
         added = _chosen(is_before, early, late)
@@ -204,11 +204,6 @@ def _balanced(around: _Ring, state: Softmax, q: Array, k: Array, v: Array) -> So
 
     early, late = around.walk(step, around.hops, (early, late), k, v)
     return Softmax(*(concatenate(parts, 3) for parts in zip(early, late)))
-
-
-def _halves(x: Array, dim: int) -> tuple[Array, Array]:
-    before, half = [slice(None)] * dim, x.shape[dim] // 2
-    return x[(*before, slice(None, half))], x[(*before, slice(half, None))]
 
 
 def _chosen(condition: Array, a: Tree, b: Tree) -> Tree:
