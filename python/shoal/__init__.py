@@ -3,6 +3,7 @@
 """Write Mixture-of-Experts programs for many devices, compile and run them."""
 
 from shoal import checkpoints, data, frontend, layers, models, moe, optim, random, train
+from shoal.arrays.pipelining import pipeline
 from shoal.devices import Array, Devices, launch
 from shoal.errors import (
     CheckpointError,
@@ -40,7 +41,6 @@ from shoal.frontend.manual import *
 from shoal.frontend.naming import *
 from shoal.frontend.nn import *
 from shoal.frontend.ordering import *
-from shoal.frontend.pipelining import *
 from shoal.frontend.reduction import *
 from shoal.frontend.remat import *
 from shoal.frontend.reshape import *
@@ -57,7 +57,7 @@ __all__ = [
     "CompileWarning", "Devices", "Diagnostic", "Dim", "Executable", "Forecast", "InputError", "Machine", "Mesh",
     "MoveWarning", "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError", "TraceTypeError",
     "UnsupportedError", "Value", "WeightsWarning", "bfloat16", "checkpoints", "compile",
-    "compile_text", "data", "jit", "launch", "layers", "load", "models", "moe", "optim", "plan", "promote_types",
-    "random", "simulate", "train",
+    "compile_text", "data", "jit", "launch", "layers", "load", "models", "moe", "optim", "pipeline", "plan",
+    "promote_types", "random", "simulate", "train",
 ]  # fmt: skip
 __all__ += [name for module in frontend.EXPORTED for name in module.__all__]

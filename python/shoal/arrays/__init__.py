@@ -14,23 +14,23 @@ Each function is that of its first array's world; docs/internals/Arrays.md says 
 
 from shoal.arrays.functions import (
     Array, ArrayLike, P, abs, add_rows, advise, all_gather, any, argmax, argsort, as_value, axis_index,
-    broadcast_to, clip, concatenate, constrain, cos, cummax, cumsum, einsum, erf, exp, fold_in,
-    full, gelu, iota, is_array, isfinite, largest, like, log, log1p, log_softmax, logical_and, logical_not,
+    broadcast_to, clip, concatenate, constrain, cos, cummax, cumsum, dynamic_slice, einsum, erf, exp, fold_in,
+    fori_loop, full, gelu, halves, iota, is_array, isfinite, kind_of, largest, like, log, log1p, log_softmax, logical_and, logical_not,
     logsumexp, manual, matmul, max, maximum, mean, mesh_around, mesh_of, minimum, moveaxis, multiply, named_scope,
     named_shardings, negative, normal, one_hot, one_kernel, ones, or_one, pad, power, put_rows, ragged_all_to_all,
-    ragged_einsum, relu, repeat, reshape, rms_norm, root_of, rsqrt, scan, shape_of, sigmoid, sign, silu, sin,
+    ragged_einsum, relu, repeat, reshape, ring_shift, rms_norm, root_of, rsqrt, scan, shape_of, sigmoid, sign, silu, sin,
     softmax, softplus, sqrt, square, stack, stop_gradient, sum, summed, take, take_along_axis, take_rows, top_k,
     uniform, value_and_grad, vjp, where, while_loop, zeros,
 )  # fmt: skip
 
 __all__ = [
     "Array", "ArrayLike", "P", "abs", "add_rows", "advise", "all_gather", "any", "argmax", "argsort", "as_value",
-    "axis_index", "broadcast_to", "clip", "concatenate", "constrain", "cos", "cummax", "cumsum",
-    "einsum", "erf", "exp", "fold_in", "full", "gelu", "iota", "is_array", "isfinite", "largest", "like", "log",
+    "axis_index", "broadcast_to", "clip", "concatenate", "constrain", "cos", "cummax", "cumsum", "dynamic_slice",
+    "einsum", "erf", "exp", "fold_in", "fori_loop", "full", "gelu", "halves", "iota", "is_array", "isfinite", "kind_of", "largest", "like", "log",
     "log1p", "log_softmax", "logical_and", "logical_not", "logsumexp", "manual", "matmul", "max", "maximum", "mean",
     "mesh_around", "mesh_of", "minimum", "moveaxis", "multiply", "named_scope", "named_shardings", "negative", "normal", "one_hot",
     "one_kernel", "ones", "or_one", "pad", "power", "put_rows", "ragged_all_to_all", "ragged_einsum", "relu",
-    "repeat", "reshape", "rms_norm", "root_of", "rsqrt", "scan", "shape_of", "sigmoid", "sign", "silu", "sin",
+    "repeat", "reshape", "ring_shift", "rms_norm", "root_of", "rsqrt", "scan", "shape_of", "sigmoid", "sign", "silu", "sin",
     "softmax", "softplus", "sqrt", "square", "stack", "stop_gradient", "sum", "summed", "take", "take_along_axis",
     "take_rows", "top_k", "uniform", "value_and_grad", "vjp", "where", "while_loop", "zeros",
 ]  # fmt: skip

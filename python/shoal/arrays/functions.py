@@ -321,6 +321,11 @@ def stack(parts: Sequence[ArrayLike], axis: int = 0) -> Array:
     return world_of(*parts).stack(parts, axis)
 
 
+def halves(x: ArrayLike, axis: int) -> tuple[Array, Array]:
+    """The first and the second half of a dimension of even size, whose gradients are put together again."""
+    return world_of(x).halves(x, axis)
+
+
 def pad(x: ArrayLike, widths: Sequence[tuple[int, ...]], value: ArrayLike = 0) -> Array:
     """With elements (before, behind) or (before, behind, between) of each dimension."""
     return world_of(x).pad(x, widths, value)
@@ -344,6 +349,11 @@ def take(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
 def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     """NumPy's: element (i, j) is x[indices[i, j], j] for axis 0. Out of range: the nearest end."""
     return world_of(x, indices).take_along_axis(x, indices, axis)
+
+
+def dynamic_slice(x: ArrayLike, starts: Sequence[ArrayLike], sizes: Sequence[int]) -> Array:
+    """The box of these sizes that begins where scalars of the program say, one a dimension; clamped to lie inside."""
+    return world_of(x).dynamic_slice(x, starts, sizes)
 
 
 def take_rows(values: ArrayLike, numbers: ArrayLike) -> Array:
@@ -389,9 +399,14 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     return world_of(like(*primals)).vjp(function, *primals, has_aux=has_aux)
 
 
-def scan(body: Callable[[Any, Any], Any], init: Any, xs: Any) -> Any:
-    """`carry, ys[i] = body(carry, xs[i])` for each row i of xs, trees of arrays; gives (carry, ys)."""
-    return world_of(like(init, xs)).scan(body, init, xs)
+def scan(body: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | None = None) -> Any:
+    """`carry, ys[i] = body(carry, xs[i])` for each row i of xs, trees of arrays, or `length` times; gives (carry, ys)."""
+    return world_of(like(init, xs)).scan(body, init, xs, length)
+
+
+def fori_loop(lower: int, upper: int, body: Callable[[Array, Any], Any], init: Any) -> Any:
+    """`carry = body(i, carry)` for i in lower ... upper - 1; a tree of arrays of the same types."""
+    return world_of(like(init)).fori_loop(lower, upper, body, init)
 
 
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
@@ -417,12 +432,12 @@ def normal(key: ArrayLike, shape: Shape, dtype: Any = "float32", *, like: ArrayL
 # Where arrays lie, and what programs say beside their numbers.
 
 
-def constrain(x: ArrayLike, spec: Any, mesh: Mesh, *, hint: bool = False) -> Array:
+def constrain(x: ArrayLike, spec: Any, mesh: Mesh | None, *, hint: bool = False) -> Array:
     """The array where a `shoal.P` over the mesh says; the identity on its elements: `shoal.constrain`, or JAX's
     with_sharding_constraint. hint: it only asks, which XLA does not hear.
 
     JAX has no dimension that its devices do not divide and none that more axes may join: these are left to the
-    compiler, or closed. UnsupportedError for parts of axes there.
+    compiler, or closed. UnsupportedError for parts of axes there; TraceError where there is no mesh.
     """
     return world_of(x).constrain(x, spec, mesh, hint)
 
@@ -435,6 +450,11 @@ def all_gather(x: ArrayLike, axes: Sequence[str], dim: int = 0) -> Array:
 def axis_index(axes: Sequence[str], *, like: ArrayLike) -> Array:
     """In `manual`: the device's place along the axes, major to minor, int32."""
     return world_of(like).axis_index(axes)
+
+
+def ring_shift(x: ArrayLike, axes: Sequence[str]) -> Array:
+    """In `manual`: the array of the device before this one along the axes, around the end."""
+    return world_of(x).ring_shift(x, axes)
 
 
 def ragged_all_to_all(
@@ -462,19 +482,26 @@ def largest(metric: ArrayLike) -> Array:
     return world_of(metric).largest(metric)
 
 
+def kind_of(metric: Array) -> str:
+    """How the values of parts make that of a batch, "sum", "max" or "mean": as was said of this array, else by its type."""
+    return world_of(metric).kind_of(metric)
+
+
 def advise(text: str, *, like: ArrayLike) -> None:
     """A warning of memory: when the program is compiled, or at once."""
     return world_of(like).advise(text)
 
 
 def manual(function: Callable[..., Any], in_shardings: Any, out_shardings: Any, axes: Sequence[str], mesh: Mesh) -> Any:
-    """The function as it runs on one device along the axes: `shoal.manual`, or JAX's shard_map, which divides evenly.
+    """The function as it runs on one device along the axes: `shoal.manual`, or JAX's shard_map.
 
-    in_shardings, out_shardings: a `shoal.P` for each argument and result. It must use no arrays from around it.
+    in_shardings, out_shardings: a `shoal.P` for each argument and result, or for whole subtrees. It must use no arrays
+    from around it. Of n rows over p devices each has ceil(n / p), those past the end zero, and a whole result has all
+    rows of its shards.
     """
 
     def called(*args: Any) -> Any:
-        return world_of(*args).manual(function, in_shardings, out_shardings, axes, mesh)(*args)
+        return world_of(like(args)).manual(function, in_shardings, out_shardings, axes, mesh)(*args)
 
     return called
 
@@ -491,7 +518,7 @@ def mesh_around(like: ArrayLike) -> Mesh | None:
 
 
 def named_shardings(specs: Any, mesh: Mesh, devices: Sequence[Any] | None = None) -> Any:
-    """A tree of dicts, lists and tuples of `shoal.P` as JAX's NamedShardings over the same mesh.
+    """A tree of dicts, lists and tuples of `shoal.P` as JAX's NamedShardings over the same mesh; None stays None.
 
     devices: JAX's, whose first ones the mesh has; None: an AbstractMesh, as `shoal.jax.jit` takes it. TraceError
     for fewer devices than the mesh has, UnsupportedError for parts of axes.
@@ -501,4 +528,4 @@ def named_shardings(specs: Any, mesh: Mesh, devices: Sequence[Any] | None = None
     if isinstance(specs, (list, tuple)):
         parts = [named_shardings(part, mesh, devices) for part in specs]
         return type(specs)(*parts) if hasattr(specs, "_fields") else type(specs)(parts)
-    return jax_world().named_sharding(specs, mesh, devices)
+    return None if specs is None else jax_world().named_sharding(specs, mesh, devices)

@@ -8,8 +8,10 @@ range is the nearest row, 0 / 0 of a sum of nothing is 0.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +24,8 @@ from jax.sharding import AbstractMesh, AxisType, Mesh as DeviceMesh, NamedShardi
 from shoal import frames
 from shoal.arrays.jax_primitives import PARTS, constrained, hint_p, ragged_einsum_p
 from shoal.errors import CompileWarning, TraceError, UnsupportedError
-from shoal.frontend.annotations import OPEN, as_sharding
+from shoal.frontend import dtypes
+from shoal.frontend.annotations import as_sharding
 from shoal.mesh import Axis, Mesh
 
 abs, erf, exp, log, rsqrt, sign = jnp.abs, lax.erf, jnp.exp, jnp.log, lax.rsqrt, jnp.sign
@@ -31,9 +34,10 @@ negative, square, where, clip = jnp.negative, jnp.square, jnp.where, jnp.clip
 sin, log1p, named_scope = jnp.sin, jnp.log1p, jax.named_scope
 sqrt, cos, power, multiply, isfinite, moveaxis = jnp.sqrt, jnp.cos, jnp.power, jnp.multiply, jnp.isfinite, jnp.moveaxis
 relu, sigmoid, silu, softplus = jax.nn.relu, jax.nn.sigmoid, jax.nn.silu, jax.nn.softplus
-softmax, log_softmax = jax.nn.softmax, jax.nn.log_softmax
+log_softmax = jax.nn.log_softmax
 broadcast_to, concatenate, stack, reshape, matmul = jnp.broadcast_to, jnp.concatenate, jnp.stack, jnp.reshape, jnp.matmul
 stop_gradient, while_loop, scan, axis_index = lax.stop_gradient, lax.while_loop, lax.scan, lax.axis_index
+fori_loop, dynamic_slice = lax.fori_loop, lax.dynamic_slice
 value_and_grad, vjp = jax.value_and_grad, jax.vjp
 shape_of = jnp.shape
 
@@ -52,6 +56,18 @@ def or_one(divisor: Any) -> Any:
 
 def root_of(squares: Any) -> Any:
     return jnp.where(squares == 0, 0, jnp.sqrt(or_one(squares)))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def softmax(x: Any, axis: int = -1) -> Any:
+    """With the frontend's derivative, which holds the result alone; JAX's would hold the exponentials as well."""
+    return jax.nn.softmax(x, axis)
+
+
+@softmax.defjvp
+def _softmax_jvp(axis: int, primals: Any, tangents: Any) -> Any:
+    made, tangent = softmax(primals[0], axis), tangents[0]
+    return made, made * (tangent - jnp.sum(made * tangent, axis, keepdims=True))
 
 
 def gelu(x: Any, *, approximate: bool = False) -> Any:
@@ -96,6 +112,11 @@ def zeros(shape: Sequence[int], dtype: Any, like: Any) -> Any:
 
 def iota(shape: Sequence[int], axis: int, like: Any) -> Any:
     return lax.broadcasted_iota(jnp.int32, tuple(shape), axis % len(shape))
+
+
+def halves(x: Any, axis: int) -> Any:
+    dim = axis % x.ndim
+    return lax.split(x, [x.shape[dim] // 2] * 2, dim)
 
 
 def pad(x: Any, widths: Sequence[tuple[int, ...]], value: Any = 0) -> Any:
@@ -250,31 +271,59 @@ def named_sharding(spec: Any, mesh: Mesh, devices: Sequence[Any] | None = None) 
     return NamedSharding(mesh_of(mesh, devices), partition_spec(spec, mesh, what="named_sharding"))
 
 
-def constrain(x: Any, spec: Any, mesh: Mesh, hint: bool) -> Any:
+def constrain(x: Any, spec: Any, mesh: Mesh | None, hint: bool) -> Any:
+    if mesh is None:
+        raise TraceError(f"constrain: {spec!r} without a mesh; give one by jax.set_mesh")
     place = partition_spec(spec, mesh, x.shape, "constrain")
     if hint:
         return hint_p.bind(x, sharding=NamedSharding(mesh_of(mesh), place), binds=False)
-    return constrained(x, NamedSharding(_mesh_around(mesh), place))
+    around = _mesh_around(mesh)
+    if all(kind == AxisType.Manual for kind in around.axis_types):
+        return x  # in a part for one device of all axes nothing is left to say
+    return constrained(x, NamedSharding(around, place))
 
 
 # Parts that are written for one device.
 
 
 def manual(function: Any, in_shardings: Any, out_shardings: Any, axes: Sequence[str], mesh: Mesh) -> Any:
-    ins, outs = (tuple(partition_spec(spec, mesh) for spec in specs) for specs in (in_shardings, _tupled(out_shardings)))
+    ins, outs = _specs(in_shardings, mesh), _specs(out_shardings, mesh)
 
     def called(*args: Any) -> Any:
-        made = jax.shard_map(
-            lambda *parts: _tupled(function(*parts)), mesh=_mesh_around(mesh), in_specs=ins, out_specs=outs,
-            axis_names=set(axes), check_vma=False,
-        )(*args)  # fmt: skip
-        return made if isinstance(out_shardings, tuple) else made[0]
+        even = jax.tree.map(lambda spec, part: jax.tree.map(lambda x: _even(x, spec, mesh), part), ins, args)
+        return jax.shard_map(
+            function, mesh=_mesh_around(mesh), in_specs=ins, out_specs=outs, axis_names=set(axes), check_vma=False
+        )(*even)  # fmt: skip
 
     return called
 
 
+def _specs(tree: Any, mesh: Mesh) -> Any:
+    """Of a tree of P; what is open is whole on a device, and the last whole dimensions, which `...` may be none of, are not named."""
+    if isinstance(tree, dict):
+        return {name: _specs(part, mesh) for name, part in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(_specs(part, mesh) for part in tree)
+    entries = [None if entry is PartitionSpec.UNCONSTRAINED else entry for entry in partition_spec(tree, mesh, what="manual")]
+    while entries and entries[-1] is None:
+        entries.pop()
+    return PartitionSpec(*entries)
+
+
+def _even(x: Any, spec: PartitionSpec, mesh: Mesh) -> Any:
+    """With zeros behind its rows, so that devices have as many each, which JAX asks for."""
+    parts = [int(np.prod([mesh.axes[name] for name in _tupled(entry or ())])) for entry in spec]
+    missing = [-size % count for size, count in zip(jnp.shape(x), parts)] + [0] * (jnp.ndim(x) - len(parts))
+    return jnp.pad(x, [(0, more) for more in missing]) if builtins.any(missing) else x
+
+
 def _tupled(x: Any) -> tuple[Any, ...]:
     return x if isinstance(x, tuple) else (x,)
+
+
+def ring_shift(x: Any, axes: Sequence[str]) -> Any:
+    count = lax.axis_size(tuple(axes))
+    return lax.ppermute(x, tuple(axes), [(place, (place + 1) % count) for place in range(count)])
 
 
 def all_gather(x: Any, axes: Sequence[str], dim: int = 0) -> Any:
@@ -306,11 +355,25 @@ def _ragged_by_gather(x: Any, output: Any, *lists: Any, axes: tuple[str, ...]) -
     return jnp.where(jnp.any(inside, 1).reshape(-1, *[1] * (x.ndim - 1)), read, output)
 
 
-# What programs say beside their numbers.
+# What programs say beside their numbers. An array of JAX's has no place for it, so it is noted of the object.
+
+_SAID: weakref.WeakValueDictionary[tuple[int, str], Any] = weakref.WeakValueDictionary()
+
+
+def _saying(metric: Any, kind: str) -> Any:
+    array = jnp.asarray(metric)
+    _SAID[id(array), kind] = array
+    return array
 
 
 def summed(metric: Any) -> Any:
-    return metric
+    return _saying(metric, "sum")
 
 
-largest = summed
+def largest(metric: Any) -> Any:
+    return _saying(metric, "max")
+
+
+def kind_of(metric: Any) -> str:
+    said = next((kind for kind in ("sum", "max") if _SAID.get((id(metric), kind)) is metric), None)
+    return said or ("mean" if dtypes.is_float(metric.dtype) else "sum")

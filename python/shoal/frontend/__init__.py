@@ -12,7 +12,6 @@ imports those above it:
                                                     bits, pytrees, creation, index_expressions, ...
     subfunctions, autodiff, custom_derivatives      functions within the program, gradients
     remat                                           what gradients find saved
-    pipelining                                      stages on devices one behind the other
     numpy_protocol, operators                       what is attached to values
     tracing, calls, compiling, jit                  whole functions
 """
@@ -35,7 +34,6 @@ from shoal.frontend import (
     nn,
     operators,  # attached for all who have values
     ordering,
-    pipelining,
     reduction,
     remat,
     reshape,
@@ -48,5 +46,5 @@ from shoal.frontend import (
 EXPORTED = (
     annotations, autodiff, collectives, contraction, control_flow, creation,
     custom_call, custom_derivatives, elementwise, fourier, host_call, indexing, manual, naming, nn, ordering,
-    pipelining, reduction, remat, reshape, structure, tracing, windows,
+    reduction, remat, reshape, structure, tracing, windows,
 )  # fmt: skip

@@ -61,7 +61,10 @@ def broadcast_in_dim(value: Value, shape: Sequence[int], dims: Sequence[int]) ->
 
 def broadcast_to(operand: ArrayLike, shape: Sequence[int]) -> Value:
     """NumPy's broadcast_to: the operand repeated along new dimensions and those of size 1."""
-    value = as_value(operand)
+    return _repeated(as_value(operand), shape)
+
+
+def _repeated(value: Value, shape: Sequence[int]) -> Value:
     target = tuple(int(size) for size in shape)
     if broadcast_shapes([value.shape, target], "broadcast_to") != target:
         raise TraceError(f"broadcast_to: {list(value.shape)} does not fit into {list(target)}")
@@ -71,6 +74,8 @@ def broadcast_to(operand: ArrayLike, shape: Sequence[int]) -> Value:
 
 def as_operand(operand: ArrayLike, shape: Sequence[int], dtype: np.dtype) -> Value:
     """The operand converted to the type and repeated to the shape."""
+    if is_value(operand):
+        return _repeated(convert(operand, dtype), shape)
     if is_scalar(operand):
         return splat(operand, shape, dtype)
     if isinstance(operand, (np.ndarray, np.generic)) and operand.size == 1:

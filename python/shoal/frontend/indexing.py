@@ -24,7 +24,7 @@ from shoal.frontend.core import ArrayLike, emit_one, is_value
 from shoal.frontend.elementwise import add, maximum, minimum, multiply, where
 from shoal.frontend.index_expressions import Index, parse
 from shoal.frontend.reduction import check_reducible
-from shoal.frontend.reshape import reshape
+from shoal.frontend.reshape import reshaped
 from shoal.frontend.run_time_indices import as_starts, index_vectors, start_of
 from shoal.frontend.structure import flip, pad, take_slices
 from shoal.frontend.value import Value
@@ -57,7 +57,7 @@ def getitem(value: Value, index: Any) -> Value:
         for d, entry in enumerate(parsed.with_ones(parsed.entries, slice(None)))
         if not isinstance(entry, slice)
     ]
-    return reshape(value, [size for d, size in enumerate(shape) if d not in dropped])
+    return reshaped(value, [size for d, size in enumerate(shape) if d not in dropped])
 
 
 def _static(entry: Any) -> slice:
@@ -101,7 +101,7 @@ def _gather(value: Value, parsed: Index) -> Value:
     """Where an entry is an array. Integers beside it are arrays, too, as in NumPy."""
     whole = slice(None)
     value = take_slices(value, [e if isinstance(e, slice) else whole for e in parsed.entries])
-    value = reshape(value, parsed.with_ones(value.shape))
+    value = reshaped(value, parsed.with_ones(value.shape))
     entries = parsed.with_ones(parsed.entries, whole)
     arrays = [d for d, entry in enumerate(entries) if not isinstance(entry, slice)]
     kept = [d for d in range(value.ndim) if d not in arrays]
@@ -258,7 +258,7 @@ def _replace(value: Value, parsed: Index, new: Value) -> Value:
         rows = range(*entry.indices(size)) if isinstance(entry, slice) else range(1)
         ranges.append(rows)
         box.append(len(rows))
-    new = flip(reshape(new, box), [d for d, rows in enumerate(ranges) if rows.step < 0])
+    new = flip(reshaped(new, box), [d for d, rows in enumerate(ranges) if rows.step < 0])
     ranges = [rows[::-1] if rows.step < 0 else rows for rows in ranges]
     if any(len(rows) > 1 and rows.step > 1 for rows in ranges):
         return _replace_rows(value, parsed, ranges, new)

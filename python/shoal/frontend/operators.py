@@ -21,7 +21,7 @@ from shoal.frontend import (
     structure,
 )
 from shoal.frontend.core import ArrayLike
-from shoal.frontend.reshape import reshape, squeeze
+from shoal.frontend.reshape import reshaped, squeeze
 from shoal.frontend.value import Value
 
 Axes = int | Sequence[int] | None
@@ -41,7 +41,7 @@ class Operators(Value):
 
     def reshape(self, *sizes: int | Sequence[int]) -> Value:
         """x.reshape(2, -1) or x.reshape((2, -1)); one size may be -1."""
-        return reshape(self, _unpacked(sizes))
+        return reshaped(self, _unpacked(sizes))
 
     def transpose(self, *permutation: int | Sequence[int]) -> Value:
         """Dimension i of the result is dimension permutation[i]; reversed where none is given."""
@@ -53,7 +53,7 @@ class Operators(Value):
 
     def ravel(self) -> Value:
         """All elements in one dimension, row-major."""
-        return reshape(self, (-1,))
+        return reshaped(self, (-1,))
 
     flatten = ravel
 

@@ -10,7 +10,7 @@ from shoal.frontend.bits import from_signed_order, to_signed_order
 from shoal.frontend.checks import as_axis, as_int, check
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike, emit, emit_one
-from shoal.frontend.reshape import reshape
+from shoal.frontend.reshape import reshaped
 from shoal.frontend.structure import iota
 from shoal.frontend.value import Value
 
@@ -31,7 +31,7 @@ def argmin(operand: ArrayLike, axis: int | None = None) -> Value:
 def _place_of(name: str, operand: ArrayLike, axis: int | None) -> Value:
     value = to_signed_order(as_value(operand))
     if axis is None:
-        value, axis = reshape(value, (-1,)), 0
+        value, axis = reshaped(value, (-1,)), 0
     dim = as_axis(axis, value.ndim, name)
     check(value.shape[dim] > 0, f"{name}: dimension {dim} of {list(value.shape)} has no elements")
     shape = value.shape[:dim] + value.shape[dim + 1 :]

@@ -31,10 +31,14 @@ def key(seed: int) -> Value:
 
     The same two numbers may be given to a program as an argument.
     """
+    return constant(words_of(seed))
+
+
+def words_of(seed: int) -> np.ndarray:
+    """The two numbers of a seed's key."""
     number = as_int(seed, "random.key: seed")
     check(0 <= number < 2**64, f"random.key: seed {number} is not in 0 ... 2^64 - 1")
-    words = np.array([number >> 32, number & 0xFFFFFFFF], np.uint32)
-    return constant(words.view(np.int32))
+    return np.array([number >> 32, number & 0xFFFFFFFF], np.uint32).view(np.int32)
 
 
 def uniform(

@@ -20,7 +20,7 @@ from shoal.frontend.constants import as_value
 from shoal.frontend.conversion import as_float, convert
 from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.elementwise import divide, equal, or_one, sqrt, square, subtract, where
-from shoal.frontend.reshape import reshape
+from shoal.frontend.reshape import reshaped
 from shoal.frontend.value import Value
 
 __all__ = [
@@ -40,7 +40,7 @@ def _reduce(kind: str, value: Value, axis: Axes, keepdims: bool) -> Value:
         result = emit_one("shoal.reduce", [value], shape, value.dtype, attributes)
     if not keepdims:
         return result
-    return reshape(result, [1 if dim in dims else size for dim, size in enumerate(value.shape)])
+    return reshaped(result, [1 if dim in dims else size for dim, size in enumerate(value.shape)])
 
 
 def sum(

@@ -18,7 +18,11 @@ __all__ = ["expand_dims", "reshape", "squeeze"]
 
 def reshape(operand: ArrayLike, shape: int | Sequence[int]) -> Value:
     """The same elements, row-major; one size may be -1."""
-    value = as_value(operand)
+    return reshaped(as_value(operand), shape)
+
+
+def reshaped(value: Value, shape: int | Sequence[int]) -> Value:
+    """`reshape` of what is a value already."""
     listed = [shape] if not isinstance(shape, Sequence) else list(shape)
     sizes = [as_int(size, "reshape: size") for size in listed]
     if -1 in sizes:
@@ -45,7 +49,7 @@ def squeeze(operand: ArrayLike, axis: int | Sequence[int] | None = None) -> Valu
         dims = [dim for dim in dims if value.shape[dim] == 1]
     for dim in dims:
         check(value.shape[dim] == 1, f"squeeze: dimension {dim} has size {value.shape[dim]}, not 1")
-    return reshape(value, [size for dim, size in enumerate(value.shape) if dim not in dims])
+    return reshaped(value, [size for dim, size in enumerate(value.shape) if dim not in dims])
 
 
 def expand_dims(operand: ArrayLike, axis: int | Sequence[int]) -> Value:
@@ -54,4 +58,4 @@ def expand_dims(operand: ArrayLike, axis: int | Sequence[int]) -> Value:
     count = len(axis) if isinstance(axis, Sequence) else 1
     dims = as_axes(axis, value.ndim + count, "expand_dims")
     sizes = iter(value.shape)
-    return reshape(value, [1 if dim in dims else next(sizes) for dim in range(value.ndim + count)])
+    return reshaped(value, [1 if dim in dims else next(sizes) for dim in range(value.ndim + count)])

@@ -15,7 +15,7 @@ from shoal.frontend.checks import as_axes, as_axis, as_int, as_shape, check
 from shoal.frontend.constants import as_value
 from shoal.frontend.conversion import convert
 from shoal.frontend.core import ArrayLike, emit_one
-from shoal.frontend.reshape import expand_dims, reshape
+from shoal.frontend.reshape import expand_dims, reshaped
 from shoal.frontend.value import Value
 
 __all__ = [
@@ -187,7 +187,7 @@ def repeat(operand: ArrayLike, count: int, axis: int) -> Value:
     wide = [*shape[: dim + 1], times, *shape[dim + 1 :]]
     kept = [i for i in range(len(wide)) if i != dim + 1]
     shape[dim] *= times
-    return reshape(broadcast_in_dim(value, as_shape(wide, "repeat"), kept), shape)
+    return reshaped(broadcast_in_dim(value, as_shape(wide, "repeat"), kept), shape)
 
 
 def tile(operand: ArrayLike, counts: Sequence[int]) -> Value:
@@ -196,7 +196,7 @@ def tile(operand: ArrayLike, counts: Sequence[int]) -> Value:
     times = [as_int(count, "tile: count") for count in counts]
     rank = max(len(times), value.ndim)
     times = [1] * (rank - len(times)) + times
-    value = reshape(value, [1] * (rank - value.ndim) + list(value.shape))
+    value = reshaped(value, [1] * (rank - value.ndim) + list(value.shape))
     wide = [size for pair in zip(times, value.shape) for size in pair]
     repeated = broadcast_in_dim(value, as_shape(wide, "tile"), range(1, 2 * rank, 2))
-    return reshape(repeated, [count * size for count, size in zip(times, value.shape)])
+    return reshaped(repeated, [count * size for count, size in zip(times, value.shape)])

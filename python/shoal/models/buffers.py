@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shoal.arrays import Array, as_value
 from shoal.errors import TraceError
 from shoal.frontend.buffers import Buffers
-from shoal.frontend.constants import as_value
-from shoal.frontend.value import Value
 from shoal.moe.config import MoeConfig
 from shoal.moe.losses import update_expert_bias
 from shoal.moe.parameters import buffer_mask
@@ -41,13 +40,13 @@ def expert_biases(config: MoeConfig | None, parts: Sequence[str]) -> Buffers:
     return Buffers(buffer_mask, update)
 
 
-def _moved(layers: Sequence[Tree], rows: Value, config: MoeConfig) -> tuple[list[Tree], Value]:
+def _moved(layers: Sequence[Tree], rows: Array, config: MoeConfig) -> tuple[list[Tree], Array]:
     """The layers with their next biases, by the first rows; and the rows that are left."""
     count = sum("moe" in layer for layer in layers)
     return _next(layers, [rows[i] for i in range(count)], config), rows[count:]
 
 
-def _moved_stages(layers: Sequence[Tree], rows: Value, config: MoeConfig) -> tuple[list[Tree], Value]:
+def _moved_stages(layers: Sequence[Tree], rows: Array, config: MoeConfig) -> tuple[list[Tree], Array]:
     """The same of a stage's layers, each of which is one of every stage."""
     with_experts = [layer for layer in layers if "moe" in layer]
     if not with_experts:
@@ -58,11 +57,11 @@ def _moved_stages(layers: Sequence[Tree], rows: Value, config: MoeConfig) -> tup
     return _next(layers, [grid[:, :, i] for i in range(len(with_experts))], config), rows[count:]
 
 
-def _next(layers: Sequence[Tree], counts: Sequence[Value], config: MoeConfig) -> list[Tree]:
+def _next(layers: Sequence[Tree], counts: Sequence[Array], config: MoeConfig) -> list[Tree]:
     left = iter(counts)
     return [_with_next(layer, next(left), config) if "moe" in layer else layer for layer in layers]
 
 
-def _with_next(layer: Mapping[str, Any], counts: Value, config: MoeConfig) -> dict[str, Any]:
+def _with_next(layer: Mapping[str, Any], counts: Array, config: MoeConfig) -> dict[str, Any]:
     moe = layer["moe"]
     return {**layer, "moe": {**moe, "expert_bias": update_expert_bias(moe["expert_bias"], counts, config)}}

@@ -16,13 +16,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from shoal.arrays import (
-    Array, as_value, axis_index, broadcast_to, concatenate, einsum, exp, full, iota, max, maximum, stop_gradient, sum, where, zeros,
+    Array, as_value, axis_index, broadcast_to, concatenate, dynamic_slice, einsum, exp, fori_loop, full, halves, iota, manual, max,
+    maximum, ring_shift, stop_gradient, sum, where, zeros,
 )  # fmt: skip
 from shoal.frontend import pytrees
-from shoal.frontend.collectives import ring_shift
-from shoal.frontend.control_flow import fori_loop
-from shoal.frontend.indexing import dynamic_slice
-from shoal.frontend.manual import manual
 from shoal.models.config import Chunk
 from shoal.models.scores import HIDDEN, Rule, seen_by, within_segments
 from shoal.moe.layout import Layout
@@ -131,11 +128,11 @@ def ring(layout: Layout, q: Array, k: Array, v: Array, rule: Rule) -> Array:
     outer, inner = layout.P(rows, "cp", heads, None, None), layout.P(rows, "cp", heads, None)
     given, places = {}, {}
     if rule.sinks is not None:
-        given["sinks"] = as_value(rule.sinks).astype("float32").reshape(q.shape[2], q.shape[3])
+        given["sinks"] = as_value(rule.sinks, q).astype("float32").reshape(q.shape[2], q.shape[3])
         places["sinks"] = layout.P(heads, None)
     if rule.segments is not None:  # of all places, as they are few bytes
         given["segments"], places["segments"] = rule.segments, layout.P(rows, None)
-    made = manual(on_device, (outer, inner, inner, places), outer, axes)(q, k, v, given)
+    made = manual(on_device, (outer, inner, inner, places), outer, axes, layout.mesh)(q, k, v, given)
     return made[: q.shape[0], : q.shape[1], : q.shape[2]]
 
 
@@ -180,10 +177,10 @@ def _balanced(around: _Ring, state: Softmax, q: Array, k: Array, v: Array) -> So
     """
     length, me = q.shape[1] // 2, axis_index(around.axes, like=q)
 
-    def halves(device: Array, *arrays: Array) -> tuple[Piece, Piece]:
+    def pieces(device: Array, *arrays: Array) -> tuple[Piece, Piece]:
         late = 2 * around.count - 1 - device
-        parts = [_halves(x, 1) for x in arrays]
-        segments = [_halves(x, 1) for x in around.segments_of(device, 2 * length)]
+        parts = [halves(x, 1) for x in arrays]
+        segments = [halves(x, 1) for x in around.segments_of(device, 2 * length)]
         places = (around.places(device, length), around.places(late, length))
 
         def piece(half: int) -> Piece:
@@ -191,14 +188,14 @@ def _balanced(around: _Ring, state: Softmax, q: Array, k: Array, v: Array) -> So
 
         return piece(0), piece(1)
 
-    queries, own = halves(me, q), halves(me, k, v)
-    early, late = (Softmax(*parts) for parts in zip(*(_halves(x, 3) for x in state)))
+    queries, own = pieces(me, q), pieces(me, k, v)
+    early, late = (Softmax(*parts) for parts in zip(*(halves(x, 3) for x in state)))
     early = around.add(early, queries[0], own[0])
     late = around.add(around.add(late, queries[1], own[0]), queries[1], own[1])
 
     def step(device: Array, states: tuple[Softmax, Softmax], *kv: Array) -> tuple[Softmax, Softmax]:
         early, late = states
-        keys = halves(device, *kv)
+        keys = pieces(device, *kv)
         late = around.add(late, queries[1], keys[0])
         is_before = device < me
         added = _chosen(is_before, early, late)
@@ -207,11 +204,6 @@ def _balanced(around: _Ring, state: Softmax, q: Array, k: Array, v: Array) -> So
 
     early, late = around.walk(step, around.hops, (early, late), k, v)
     return Softmax(*(concatenate(parts, 3) for parts in zip(early, late)))
-
-
-def _halves(x: Array, dim: int) -> tuple[Array, Array]:
-    before, half = [slice(None)] * dim, x.shape[dim] // 2
-    return x[(*before, slice(None, half))], x[(*before, slice(half, None))]
 
 
 def _chosen(condition: Array, a: Tree, b: Tree) -> Tree:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.arrays import Array, as_value, concatenate, cos, is_array, one_kernel, sin
+from shoal.arrays import Array, as_value, concatenate, cos, halves, is_array, one_kernel, sin
 from shoal.errors import InputError, UnsupportedError
 from shoal.moe.schemas import rope_options
 
@@ -203,7 +203,7 @@ def rotate(
         pairs = x.reshape(*outer, heads, size // 2, 2)
         first, second = pairs[..., 0], pairs[..., 1]
     else:
-        first, second = x[..., : size // 2], x[..., size // 2 :]
+        first, second = halves(x, -1)
     wide = first.astype("float32"), second.astype("float32")
     turned = wide[0] * cos - wide[1] * sin, wide[1] * cos + wide[0] * sin
     return concatenate(list(turned), -1).astype(x.dtype)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.arrays import Array, ArrayLike, P, fold_in, iota, like, max, mean, named_scope, stack, sum, where, zeros
+from shoal.arrays.pipelining import pipeline
 from shoal.errors import TraceError
 from shoal.frontend.checks import check
-from shoal.frontend.pipelining import pipeline
 from shoal.models.config import ModelConfig, Window, described
 from shoal.models.documents import WHOLE, Documents
 from shoal.models.layer import LayerOutput, apply_layer
@@ -174,7 +174,7 @@ def pass_stages(
             records.append(made._replace(x=None))
         return x, records
 
-    made, records = pipeline(stage, given, _cut(x, count), layout.axes("pp"), rows)
+    made, records = pipeline(stage, given, _cut(x, count), layout.axes("pp"), rows, layout.mesh)
     y = _over_stages(made, layout).swapaxes(0, 1).reshape(*x.shape)
     with named_scope("balance"):
         return Passed(y, _balance(records, stages, config), _metrics(records), _losses(records))

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import (
-    Array, ArrayLike, as_value, fold_in, full, iota, is_array, largest, like, max, mean, moveaxis, ones, or_one, scan,
+    Array, ArrayLike, as_value, fold_in, full, iota, is_array, kind_of, largest, like, max, mean, moveaxis, ones, or_one, scan,
     stack, sum, summed, value_and_grad, vjp, where,
 )  # fmt: skip
 from shoal.errors import TraceError, TraceTypeError
-from shoal.frontend import dtypes, metrics, pytrees
+from shoal.frontend import dtypes, pytrees
 from shoal.frontend.constants import as_array
 from shoal.frontend.core import is_tracing
 from shoal.optim.trees import sums_like, widened, zip_leaves
@@ -77,7 +77,8 @@ def accumulate(
         raise TraceError(f"accumulate: expected at least one micro-batch, got {count}")
     if overlap < 1 or count % overlap:
         raise TraceError(f"accumulate: {count} micro-batches are not divisible by overlap={overlap}")
-    parts = _parts_of(loss, has_aux, weighted)
+    kinds: list[str] = []
+    parts = _parts_of(loss, has_aux, weighted, kinds)
     gradient = value_and_grad(parts, has_aux=True)
 
     def value_and_gradient(params: Tree, *batch: Tree) -> Any:
@@ -85,7 +86,7 @@ def accumulate(
             (total, (weight, aux)), grads = gradient(params, *batch, **_named(key))
         else:
             gradients = _one_by_one(gradient) if overlap == 1 else _beside(parts)
-            (total, (weight, aux)), grads = _summed(gradients, (count, overlap), params, batch, key)
+            (total, (weight, aux)), grads = _summed(gradients, kinds, (count, overlap), params, batch, key)
         total = widened(total)
         weight = or_one(widened(weight) if weighted else full((), count, total.dtype, like=total))
 
@@ -99,13 +100,15 @@ def accumulate(
     return value_and_gradient
 
 
-def _parts_of(loss: Callable[..., Any], has_aux: bool, weighted: bool) -> Callable[..., Any]:
-    """The loss as (total, (weight, aux)), with () for what it does not return."""
+def _parts_of(loss: Callable[..., Any], has_aux: bool, weighted: bool, kinds: list[str]) -> Callable[..., Any]:
+    """The loss as (total, (weight, aux)), with () for what it does not return. kinds: gets what metrics say of themselves,
+    which is asked of what the loss returns, as JAX's arrays do not hand it on."""
 
     def parts(*arguments: Any, **key: Any) -> Any:
         made = loss(*arguments, **key)
         main, aux = _pair(made, "(value, aux)") if has_aux else (made, ())
         total, weight = _pair(main, "(total, weight)") if weighted else (main, ())
+        kinds[:] = [kind_of(as_value(leaf, total)) for leaf in pytrees.flatten(aux)[0]]
         return total, (as_value(weight, total) if weighted else (), aux)
 
     return parts
@@ -148,14 +151,15 @@ def _forward(parts: Callable[..., Any], params: Tree, micro: Tree, key: dict[str
     return (total, rest), pull
 
 
-def _summed(gradients: _Gradients, counts: tuple[int, int], params: Tree, batch: Tree, key: ArrayLike | None) -> Any:
-    """Summed over micro-batches, each with a key of its own; metrics are those of all. counts: of micro-batches, and of
-    those that are computed together."""
+def _summed(
+    gradients: _Gradients, kinds: list[str], counts: tuple[int, int], params: Tree, batch: Tree, key: ArrayLike | None
+) -> Any:
+    """Summed over micro-batches, each with a key of its own; metrics are those of all, by their kinds. counts: of
+    micro-batches, and of those that are computed together."""
     of = like(*pytrees.flatten((params, batch))[0])
     count, together = counts
     rows = pytrees.map_leaves(lambda leaf: _micro_batches(as_value(leaf, of), count), batch)
     numbers = () if key is None else (iota((count,), 0, like=of),)
-    kinds: list[str] = []
 
     def own_key(number: tuple[Array, ...]) -> dict[str, ArrayLike]:
         return _named(fold_in(key, number[0], like=number[0]) if number else None)
@@ -163,7 +167,6 @@ def _summed(gradients: _Gradients, counts: tuple[int, int], params: Tree, batch:
     def step(grads: Tree, items: list[Tree]) -> Any:
         results = gradients(params, [(micro, own_key(number)) for micro, number in items])
         for made, new in results:
-            kinds[:] = [metrics.kind_of(as_value(leaf, of)) for leaf in pytrees.flatten(made[1][1])[0]]
             grads = zip_leaves(lambda total, g: total + widened(g), grads, new)
         return grads, [made for made, _ in results]
 

@@ -9,12 +9,13 @@ mean of squares that keeps 0.999 of itself would never fall.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.arrays import as_value, full, like, maximum, mean, multiply, or_one, power, root_of, rsqrt, sign, sqrt, where
+from shoal.arrays import as_value, full, like, maximum, mean, or_one, power, root_of, rsqrt, sign, sqrt, where
 from shoal.errors import TraceError
 from shoal.frontend import pytrees
 from shoal.frontend.checks import check
@@ -39,7 +40,8 @@ class Transform(NamedTuple):
     init: from the parameters to the state, a tree of arrays: NumPy's zeros for NumPy's
       parameters, values for those of a function that is traced.
     update: from (gradients, state, parameters) to (updates, new state), in a traced function.
-    rate: from the state to the learning rate of the next update, a float32 scalar; None where it has none.
+    rate: from the state to the learning rate of the next update, a float32 scalar, NumPy's of one that is always the
+      same; None where it has none.
     """
 
     init: Callable[[Tree], Tree]
@@ -72,7 +74,7 @@ def _rate_of(transforms: Sequence[Transform]) -> Callable[[Tree], Any] | None:
     rates = [(place, each.rate) for place, each in enumerate(transforms) if each.rate is not None]
     if not rates:
         return None
-    return lambda state: functools.reduce(multiply, [rate(state[place]) for place, rate in rates])
+    return lambda state: functools.reduce(operator.mul, [rate(state[place]) for place, rate in rates])
 
 
 def apply_updates(params: Tree, updates: Tree) -> Tree:
@@ -165,7 +167,7 @@ def scale_by_learning_rate(rate: Rate) -> Transform:
     """Times minus the learning rate: a number, or a schedule of the step's number."""
     check_arguments("scale_by_learning_rate", rate=(rate, _RATE))
     if not callable(rate):
-        return scale(-rate)._replace(rate=lambda state: as_value(np.float32(rate), like(state)))
+        return scale(-rate)._replace(rate=lambda state: np.float32(rate))
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         factor = -rate(as_value(state.count, like(grads)))

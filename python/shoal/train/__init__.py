@@ -15,8 +15,8 @@ In layers, each of which imports those above it:
     loop                            fit
 """
 
+from shoal.arrays import largest, summed
 from shoal.frontend.buffers import Buffers
-from shoal.frontend.metrics import largest, summed
 from shoal.train.balance import *
 from shoal.train.evaluation import *
 from shoal.train.finiteness import *

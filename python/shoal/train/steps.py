@@ -5,21 +5,17 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import warnings
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
+from shoal.arrays import as_value, constrain, fold_in, isfinite, like, mesh_around, stop_gradient, where
 from shoal.errors import CompileWarning, TraceError, TraceTypeError
 from shoal.frontend import dtypes, pytrees
-from shoal.frontend.annotations import constrain
-from shoal.frontend.autodiff import stop_gradient
 from shoal.frontend.buffers import Buffers, buffers_of, step_with
-from shoal.frontend.constants import as_value
-from shoal.frontend.core import type_of
-from shoal.frontend.elementwise import add, isfinite, where
-from shoal.frontend.random import fold_in
-from shoal.frontend.random import key as random_key
+from shoal.frontend.random import words_of
 from shoal.laws import CALLABLE, COUNT, FLAG, SIZE, Law, check_arguments, instance_of, or_none
 from shoal.optim import IfFinite, LossScale, Transform, accumulate, apply_updates, cast, global_norm
 from shoal.train.state import TrainState
@@ -48,7 +44,7 @@ def step(
     gradients: Any = None,
     seed: int | None = None,
 ) -> Callable[[TrainState, Tree], tuple[TrainState, dict[str, Any]]]:
-    """A function from (state, batch) to (state, metrics), for `shoal.jit`.
+    """A function from (state, batch) to (state, metrics), for `shoal.jit`, or of JAX's arrays for jax.jit and shoal.jax.jit.
 
     loss: of (params, batch): a scalar; with `has_aux` and `weighted` as in `optim.accumulate`,
       the aux a dict of metrics. A `dynamic_loss_scale` optimiser has it scaled.
@@ -82,7 +78,7 @@ def step(
         """Of the scaled loss: ((value, aux), gradients)."""
         if compute is not None and inputs is None:
             _warn_of_floats(batch, compute)
-        key = fold_in(random_key(seed or 0), state.step) if draws else None
+        key = fold_in(words_of(seed or 0), state.step, like=state.step) if draws else None
         scaled = _scaled(_computed(loss, declared, compute, inputs), _scale_of(state.optimizer), **form)
         with step_with(declared):
             summed = accumulate(scaled, micro_batches, **form, key=key, overlap=overlap)
@@ -146,7 +142,8 @@ def _computed(
 
 def _warn_of_floats(batch: Tree, compute: Any) -> None:
     """Of floats that are computed with in their own type, which nobody has said anything of."""
-    leaves = zip(pytrees.paths(batch), map(as_value, pytrees.flatten(batch)[0]))
+    of = like(*pytrees.flatten(batch)[0])
+    leaves = zip(pytrees.paths(batch), (as_value(leaf, of) for leaf in pytrees.flatten(batch)[0]))
     wide = [f"batch{pytrees.place(path)} {leaf.dtype}" for path, leaf in leaves if dtypes.is_float(leaf.dtype)]
     if wide:
         warnings.warn(
@@ -181,8 +178,8 @@ def _with_buffers(params: Tree, before: Tree, buffers: Buffers, metrics: Any, mo
     def chosen(place: tuple[Any, ...], param: Any, old: Any, new: Any, is_state: bool) -> Any:
         if not is_state:
             return param
-        old, new = as_value(old), as_value(new)
-        if type_of(new) != type_of(old):
+        old, new = as_value(old, param), as_value(new, param)
+        if (new.shape, new.dtype) != (old.shape, old.dtype):
             raise TraceTypeError(f"step: the update of the buffer params{pytrees.place(place)}, {old!r}, is {new!r}")
         return where(moves, new, old)
 
@@ -195,7 +192,7 @@ def _constrained(grads: Tree, shardings: Any) -> Tree:
     leaves, spec = pytrees.flatten(grads)
     places = pytrees.flatten_shardings(shardings, grads, "gradients")
     return pytrees.unflatten(
-        spec, [g if place is None else constrain(g, place) for g, place in zip(leaves, places)]
+        spec, [g if place is None else constrain(g, place, mesh_around(g)) for g, place in zip(leaves, places)]
     )
 
 
@@ -204,11 +201,11 @@ def _own_metrics(value: Any, norm: Any, optimizer: Transform, before: Tree, afte
     scale = _scale_of(before)
     made = {"loss": value, "grad_norm": norm} if scale is None else {"loss": value / scale, "grad_norm": norm / scale}
     if optimizer.rate is not None:
-        made["learning_rate"] = optimizer.rate(before)
+        made["learning_rate"] = as_value(optimizer.rate(before), value)
     if scale is not None:
         made["loss_scale"] = after.loss_scale
     skipped = [guard.skipped for guard in _guards(after)]
-    return made | ({"skipped": reduce(add, skipped)} if skipped else {})
+    return made | ({"skipped": reduce(operator.add, skipped)} if skipped else {})
 
 
 def _guards(state: Tree) -> list[Any]:

@@ -9,8 +9,7 @@ import json
 import numpy as np
 import pytest
 
-import shoal
-from frontend_testing import assert_same, evaluate
+from frontend_testing import assert_same, evaluate, shoal
 from shoal.models import Model, from_config, upcycle
 from shoal.models.weights import from_tensors, to_tensors
 from shoal.moe import Layout

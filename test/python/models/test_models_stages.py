@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import shoal
-from frontend_testing import assert_same, evaluate
+from frontend_testing import assert_same, evaluate, shoal
 from moe_layouts import statistics
 from shoal import P
 from shoal.frontend.pytrees import flatten

@@ -313,21 +313,38 @@ def test_tutels_degree():
         Layout.tutel(3, 8, 1)
 
 
-def test_tutels_degrees_have_the_same_parameters_and_results(tmp_path):
-    """Of every r a device holds an eighth of the experts' bytes and the router, and y is that of one device."""
+def of_degree(config, r):
+    """(layout, the layer, where tokens and parameters lie) of one of Tutel's degrees."""
+    layout = Layout.tutel(2, 8, r)
+    return layout, lambda x, p: moe(x, p, config, layout).y, (layout.P("outside"), param_shardings(config, layout))
+
+
+def of_degrees():
+    """The layer, its tokens and its parameters."""
     config = MoeConfig.flat(2, 16, moe_group_size=8, moe_expert_capacity_factor=1.0, gated_linear_unit=True, hidden_act="silu")
-    rng = np.random.default_rng(4)
-    x, params = rng.standard_normal((8, 8, 6)).astype(np.float32), init_params(config, 6)
+    x = np.random.default_rng(4).standard_normal((8, 8, 6)).astype(np.float32)
+    return config, x, init_params(config, 6)
+
+
+def test_tutels_degrees_have_the_same_results(tmp_path):
+    """Of every r, those of one device."""
+    config, x, params = of_degrees()
     one = evaluate(tmp_path, lambda x, p: moe(x, p, config).y, x, params)
+    for r in degrees(2, 8):
+        layout, layer, places = of_degree(config, r)
+        y = evaluate(tmp_path, layer, x, params, mesh=layout.mesh, devices=8, in_shardings=places)
+        assert_same(f"r = {r}", y, one, np.float32, 1e-5)
+
+
+def test_tutels_degrees_have_the_same_parameters(tmp_path):
+    """Of every r a device holds an eighth of the experts' bytes, and the router."""
+    config, x, params = of_degrees()
     sizes = {name: leaf.size // (1 if name == "router" else 8) for name, leaf in params.items()}
     for r in degrees(2, 8):
-        layout = Layout.tutel(2, 8, r)
-        places = (layout.P("outside"), param_shardings(config, layout))
-        y = evaluate(
-            tmp_path, lambda x, p: moe(x, p, config, layout).y, x, params, mesh=layout.mesh, devices=8, in_shardings=places
-        )
-        assert_same(f"r = {r}", y, one, np.float32, 1e-5)
-        local = run(BIN / "shoalc", tmp_path / "program.mlir", "--emit=spmd", "-o", "-").expect_success().stdout
+        layout, layer, places = of_degree(config, r)
+        source = tmp_path / "program.mlir"
+        source.write_text(shoal.trace(layer, (x, params), layout.mesh, in_shardings=places))
+        local = run(BIN / "shoalc", source, "--emit=spmd", "-o", "-").expect_success().stdout
         held = re.findall(r'tensor<([\dx]+)xf32> \{shoal.global_type = \S+, shoal.name = "p\.(\w+)"', local)
         assert {name: math.prod(map(int, shape.split("x"))) for shape, name in held} == sizes, r
 

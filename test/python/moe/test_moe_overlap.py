@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+import jax
+import jax_text
 import shoal
 from context_layouts import spec_of
 from moe_layouts import MoeConfig, moe, param_shapes, param_shardings
@@ -22,8 +24,13 @@ BESIDE = {
 PRODUCTS = {"shared": 3, "gated": 4, "residual": 4}
 
 
-def text_of(beside, dispatcher, gradient=False, model=256):
+# Of each world the program of a function, and its gradient.
+WORLDS = {"frontend": (shoal.trace, shoal.grad), "JAX": (jax_text.trace, jax.grad)}
+
+
+def text_of(beside, dispatcher, gradient=False, model=256, world="frontend"):
     """Of 16 groups of 2 M tokens, and 2 M hidden units."""
+    trace, grad = WORLDS[world]
     config = MoeConfig.flat(
         8, 2 * model, gated_linear_unit=True, hidden_act="silu", moe_group_size=2 * model,
         moe_token_dispatcher_type=dispatcher, moe_expert_capacity_factor=1.0 if dispatcher == "sort" else None,
@@ -36,10 +43,10 @@ def text_of(beside, dispatcher, gradient=False, model=256):
         return moe(x, params, config, LAYOUT).y
 
     def loss(x, params):
-        return shoal.sum(layer(x, params) ** 2)
+        return (layer(x, params) ** 2).sum()
 
-    step, places = (shoal.grad(loss, (0, 1)), (outside, stored)) if gradient else (layer, outside)
-    return shoal.trace(step, given, LAYOUT.mesh, out_shardings=places)
+    step, places = (grad(loss, (0, 1)), (outside, stored)) if gradient else (layer, outside)
+    return trace(step, given, LAYOUT.mesh, out_shardings=places)
 
 
 def schedule(tmp_path, text):
@@ -72,12 +79,13 @@ def under_way(found):
     return listed
 
 
+@pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("gradient", [False, True])
 @pytest.mark.parametrize("dispatcher", ["sort", "alltoall"])
 @pytest.mark.parametrize("beside", BESIDE)
-def test_what_is_beside_the_experts_is_computed_while_rows_travel(tmp_path, beside, dispatcher, gradient):
+def test_what_is_beside_the_experts_is_computed_while_rows_travel(tmp_path, beside, dispatcher, gradient, world):
     """All of its products; those of a shared expert while the first exchange of slots is under way."""
-    listed = under_way(schedule(tmp_path, text_of(beside, dispatcher, gradient)))
+    listed = under_way(schedule(tmp_path, text_of(beside, dispatcher, gradient, world=world)))
     assert len(listed) == PRODUCTS[beside] and all(listed), listed
     if dispatcher == "sort" and beside == "shared":
         assert listed == [[(0, "all_to_all")]] * 3

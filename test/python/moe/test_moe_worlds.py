@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding, PartitionSpec
 
+import jax_text
 import moe_worlds as worlds
 import shoal.jax
 from frontend_testing import assert_same, evaluate, shoal
@@ -22,7 +23,6 @@ from moe_worlds import LAYOUTS, ROUTERS, arrays_of, cases, loss_of
 from shoal_testing import ROOT
 from shoal import P
 from shoal.arrays import mesh_of, named_shardings, ragged_einsum
-from shoal.jax.frontend import JaxFrontend
 from shoal.mesh import Axis
 from shoal.layers import attention, cross_entropy
 from shoal.moe import Layout, MoeConfig, init_params, moe, moe_layer, noise, param_shapes, param_shardings
@@ -203,12 +203,9 @@ def of_both_worlds(case):
 
     spec = {name: shoal.TensorSpec(shape, "float32", stored[name]) for name, shape in shapes.items()}
     tokens = shoal.TensorSpec(x, "float32", outside)
-    text = shoal.trace(native, (tokens, spec, tokens), layout.mesh, out_shardings=(outside, outside, stored))
-    ins, outs = named_shardings(((outside, stored, outside), (outside, outside, stored)), layout.mesh)
-    frontend = JaxFrontend(of_jax, {"in_shardings": ins, "out_shardings": outs}, mesh_of(layout.mesh))
-    empty = {name: jax.ShapeDtypeStruct(shape, "float32") for name, shape in shapes.items()}
-    tokens = jax.ShapeDtypeStruct(x, "float32")
-    imported = frontend.trace((tokens, empty, tokens), {}).write((), None).text
+    given, outs = (tokens, spec, tokens), (outside, outside, stored)
+    text = shoal.trace(native, given, layout.mesh, out_shardings=outs)
+    imported = jax_text.trace(of_jax, given, layout.mesh, out_shardings=outs)
     return statistics(text)[0], statistics(imported)[0]
 
 

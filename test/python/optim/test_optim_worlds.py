@@ -9,7 +9,7 @@ import optax
 import pytest
 
 from frontend_testing import assert_same, evaluate, shoal
-from shoal import optim
+from shoal import optim, train
 
 RNG = np.random.default_rng(0)
 PARAMS = {"w": RNG.standard_normal((6, 4)).astype(np.float32), "b": np.zeros(4, np.float32)}
@@ -68,7 +68,8 @@ def test_micro_batches():
 
     def loss(params, x):
         y = x @ params["w"] + params["b"]
-        return (jnp.sum(y * y), jnp.sum(x > 0)), {"rows": jnp.asarray(x.shape[0]), "mean": jnp.mean(y)}
+        aux = {"rows": jnp.asarray(x.shape[0]), "mean": jnp.mean(y), "sum": train.summed(jnp.sum(x)), "top": train.largest(x.max())}
+        return (jnp.sum(y * y), jnp.sum(x > 0)), aux
 
     def of(count):
         return jax.jit(optim.accumulate(loss, count, has_aux=True, weighted=True))(PARAMS, ROWS)
@@ -76,6 +77,7 @@ def test_micro_batches():
     (one, aux), grads = of(1)
     (four, parts), sums = of(4)
     assert float(four) == pytest.approx(float(one), rel=1e-6) and int(parts["rows"]) == int(aux["rows"]) == 8
+    assert float(parts["sum"]) == pytest.approx(ROWS.sum(), rel=1e-5) and float(parts["top"]) == ROWS.max()
     for leaf in PARAMS:
         assert_same(leaf, np.asarray(sums[leaf]), grads[leaf], None, 2e-6)
 

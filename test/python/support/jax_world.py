@@ -9,7 +9,7 @@ import types
 
 import pytest
 
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=16"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=16 --xla_backend_optimization_level=0"
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -22,7 +22,7 @@ from shoal import arrays  # noqa: E402
 OF_ARRAYS = [
     "abs", "any", "argmax", "argsort", "broadcast_to", "clip", "concatenate", "cumsum", "einsum", "exp", "gelu", "log", "logical_and",
     "matmul", "max", "maximum", "mean", "minimum", "one_hot", "relu", "reshape", "rms_norm", "scan", "sigmoid", "silu", "softmax",
-    "sqrt", "square", "stack", "stop_gradient", "sum", "take_along_axis", "top_k", "where", "while_loop",
+    "sqrt", "square", "stack", "stop_gradient", "sum", "take", "take_along_axis", "top_k", "where", "while_loop",
 ]  # fmt: skip
 
 
@@ -50,8 +50,13 @@ class Jitted:
 
 
 def evaluate(tmp_path, function, *args, mesh=None, devices=0, **options):
-    """The function's results by XLA, as NumPy's arrays, in its structure."""
-    return jax.tree.map(np.asarray, Jitted(function, mesh)(*args))
+    """The function's results by XLA, as NumPy's arrays, in its structure; skips where JAX has no name for a place."""
+    try:
+        return jax.tree.map(np.asarray, Jitted(function, mesh)(*args))
+    except shoal.UnsupportedError as error:
+        if "is a part of one" not in str(error):
+            raise
+        pytest.skip(f"SHOAL_WORLD=jax: {error}")
 
 
 def around(mesh):
@@ -74,9 +79,8 @@ def iota(shape, axis=0):
 NAMES = {
     **{name: getattr(arrays, name) for name in OF_ARRAYS},
     "value_and_grad": jax.value_and_grad, "grad": jax.grad, "vjp": jax.vjp, "jvp": jax.jvp, "remat": jax.checkpoint, "jit": Jitted,
-    "iota": iota, "zeros": lambda shape, dtype="float32": jnp.zeros(shape, dtype), "ones": jnp.ones, "full": jnp.full,
+    "iota": iota, "tanh": jnp.tanh, "zeros": lambda shape, dtype="float32": jnp.zeros(shape, dtype), "ones": jnp.ones, "full": jnp.full,
     "trace": skipped("text"), "compile": skipped("an executable"),
-    "optim": types.SimpleNamespace(**{**vars(shoal.optim), "accumulate": skipped("accumulate")}),
     "constrain": lambda x, spec, **options: arrays.constrain(x, spec, arrays.mesh_around(x), **options),
     "random": types.SimpleNamespace(key=lambda seed: jax.random.key(int(seed)), **{
         name: getattr(jax.random, name) for name in ("randint", "uniform", "normal", "fold_in")

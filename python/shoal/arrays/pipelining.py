@@ -13,22 +13,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from shoal.arrays.functions import (
+    Array, P, as_value, axis_index, broadcast_to, clip, dynamic_slice, like, logical_and, manual, mesh_around, ring_shift, scan,
+    stop_gradient, sum, where, zeros,
+)  # fmt: skip
+from shoal.errors import TraceError
 from shoal.frontend import dtypes, pytrees
-from shoal.frontend.annotations import AxisNames, P, check_axes, mesh_of
-from shoal.frontend.autodiff import stop_gradient
-from shoal.frontend.broadcasting import broadcast_to
+from shoal.frontend.annotations import AxisNames, check_axes
 from shoal.frontend.checks import check
-from shoal.frontend.collectives import axis_index, ring_shift
-from shoal.frontend.constants import as_value
-from shoal.frontend.control_flow import scan
-from shoal.frontend.core import type_of
-from shoal.frontend.elementwise import clip, logical_and, where
-from shoal.frontend.indexing import dynamic_slice
-from shoal.frontend.manual import manual
-from shoal.frontend.reduction import sum
-from shoal.frontend.reshape import expand_dims
-from shoal.frontend.structure import swapaxes
-from shoal.frontend.value import Value
+from shoal.mesh import Mesh
 
 __all__ = ["pipeline"]
 
@@ -37,7 +30,9 @@ Tree = Any
 Stage = Callable[[Tree, Tree, Tree], tuple[Tree, Tree]]
 
 
-def pipeline(stage: Stage, params: Tree, xs: Tree, axes: AxisNames = (), rows: Tree = None) -> tuple[Tree, Tree]:
+def pipeline(
+    stage: Stage, params: Tree, xs: Tree, axes: AxisNames = (), rows: Tree = None, mesh: Mesh | None = None
+) -> tuple[Tree, Tree]:
     """Each micro-batch through all stages, one after the other: `x, record = stage(params_s, x, row)`.
 
     Device d along `axes` has the stages d, p + d, ..., (V - 1) p + d, as many as `params` says. While it
@@ -50,20 +45,31 @@ def pipeline(stage: Stage, params: Tree, xs: Tree, axes: AxisNames = (), rows: T
       use no values from outside: what stages differ by is in `params`, what micro-batches differ by in `rows`.
     params: a tree of [V, p, ...]; stage v p + d has [v, d].
     xs: a tree of [m, ...], what the first stage gets. rows: a tree of [m, ...] that all stages read.
+    mesh: that the axes are of; None: the program's, or the one that jax.set_mesh has set.
     Returns ([m, ...] of the last stage, records [V, p, m, ...]).
     TraceError where p does not divide m and V > 1: the first stage would wait for the last one.
     """
-    ring = _ring(params, (xs, rows), axes)
+    world = like(*pytrees.flatten((params, xs, rows))[0])
+    params, xs, rows = pytrees.map_leaves(lambda leaf: as_value(leaf, world), (params, xs, rows))
+    mesh = _mesh(world) if axes and mesh is None else mesh
+    ring = _ring(params, (xs, rows), axes, mesh)
     by_device, by_stage = P(ring.axes, ...), P(None, ring.axes, ...)
 
     def run(params: Tree, xs: Tree, rows: Tree) -> tuple[Tree, Tree]:
         return _run(stage, ring, params, xs, rows)
 
     if ring.axes:
-        run = manual(run, (by_stage, by_device, by_device), (by_device, by_stage), ring.axes)
+        run = manual(run, (by_stage, by_device, by_device), (by_device, by_stage), ring.axes, mesh)
     last, records = run(params, _on_each(xs, ring.devices), _on_each(rows, ring.devices))
     # Zeros but from the last device. A sum, so that the compiler chooses who adds them.
     return pytrees.map_leaves(lambda value: sum(value, 0).astype(value.dtype), last), records
+
+
+def _mesh(world: Array) -> Mesh:
+    mesh = mesh_around(world)
+    if mesh is None:
+        raise TraceError("pipeline: the program has no mesh; give shoal.trace or shoal.compile one, or set JAX's")
+    return mesh
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ class _Ring:
     def ticks(self) -> int:
         return self.items + self.devices - 1
 
-    def item(self, number: Value) -> tuple[Value, Value]:
+    def item(self, number: Array) -> tuple[Array, Array]:
         """Which of its stages an item of a device is of, and which micro-batch.
 
         p micro-batches pass all its stages before the next p do: the last device hands the first
@@ -93,18 +99,18 @@ class _Ring:
         group = self.devices * self.turns
         return number % group // self.devices, number // group * self.devices + number % self.devices
 
-    def by_turn(self, values: Value) -> Value:
+    def by_turn(self, values: Array) -> Array:
         """[V m, ...] of a device's items as [V, m, ...]."""
         rest = values.shape[1:]
         if self.turns == 1:
             return values.reshape(1, self.count, *rest)
         grouped = values.reshape(-1, self.turns, self.devices, *rest)
-        return swapaxes(grouped, 0, 1).reshape(self.turns, self.count, *rest)
+        return grouped.swapaxes(0, 1).reshape(self.turns, self.count, *rest)
 
 
-def _ring(params: Tree, of_rows: Tree, axes: AxisNames) -> _Ring:
-    listed = check_axes(axes, mesh_of("pipeline"), "pipeline") if axes else ()
-    devices = math.prod(mesh_of("pipeline").axes[axis] for axis in listed) if listed else 1
+def _ring(params: Tree, of_rows: Tree, axes: AxisNames, mesh: Mesh | None) -> _Ring:
+    listed = check_axes(axes, mesh, "pipeline") if axes and mesh is not None else ()
+    devices = math.prod(mesh.axes[axis] for axis in listed) if mesh is not None else 1
     stages, counts = _leading(params, 2, "params"), _leading(of_rows, 1, "xs and rows")
     check(len(counts) == 1, f"pipeline: expected one number of micro-batches, got {sorted(counts)}")
     check(len(stages) == 1, f"pipeline: expected params of one number of stages, got {sorted(stages)}")
@@ -124,7 +130,7 @@ def _ring(params: Tree, of_rows: Tree, axes: AxisNames) -> _Ring:
 
 def _leading(tree: Tree, rank: int, what: str) -> set[tuple[int, ...]]:
     """The first sizes of all leaves."""
-    leaves = [as_value(leaf) for leaf in pytrees.flatten(tree)[0]]
+    leaves = pytrees.flatten(tree)[0]
     check(leaves, f"pipeline: {what} have no values")
     for path, leaf in zip(pytrees.paths(tree), leaves):
         check(
@@ -137,20 +143,17 @@ def _leading(tree: Tree, rank: int, what: str) -> set[tuple[int, ...]]:
 def _on_each(tree: Tree, devices: int) -> Tree:
     """A copy for each device, so that cotangents are each one's: whether their sum is made is left to the compiler."""
 
-    def copies(leaf: Any) -> Value:
-        value = as_value(leaf)
-        return broadcast_to(value, (devices, *value.shape))
-
-    return pytrees.map_leaves(copies, tree)
+    return pytrees.map_leaves(lambda leaf: broadcast_to(leaf, (devices, *leaf.shape)), tree)
 
 
 def _run(stage: Stage, ring: _Ring, params: Tree, xs: Tree, rows: Tree) -> tuple[Tree, Tree]:
     """On one device, params [V, 1, ...], xs and rows [1, m, ...]: [1, m, ...] and records [V, 1, m, ...]."""
-    place = axis_index(ring.axes) if ring.axes else as_value(0)
+    world = like(*pytrees.flatten(xs)[0])
+    place = axis_index(ring.axes, like=world) if ring.axes else as_value(0, world)
     # The loop sums their gradients over micro-batches, in the type of what it reads.
     read = pytrees.map_leaves(lambda leaf: leaf.astype(dtypes.of_sums(leaf.dtype)), params)
 
-    def tick(state: tuple[Value, Tree], _: None) -> tuple[Tree, Tree]:
+    def tick(state: tuple[Array, Tree], _: None) -> tuple[Tree, Tree]:
         time, before = state
         number = clip(time - place, 0, ring.items - 1)
         turn, batch = ring.item(number)
@@ -164,23 +167,23 @@ def _run(stage: Stage, ring: _Ring, params: Tree, xs: Tree, rows: Tree) -> tuple
 
     # A device that waits works on what there is, as zeros may have no finite derivative.
     begin = pytrees.map_leaves(lambda value: stop_gradient(value[0, 0]), xs)
-    _, made = scan(tick, (as_value(0), begin), length=ring.ticks)
+    _, made = scan(tick, (as_value(0, world), begin), length=ring.ticks)
     made, records = pytrees.map_leaves(lambda value: ring.by_turn(_from(value, place, ring.items)), made)
     is_last = place == ring.devices - 1
-    last = pytrees.map_leaves(lambda value: where(is_last, value[-1:], as_value(0, value.dtype)), made)
-    return last, pytrees.map_leaves(lambda value: expand_dims(value, 1), records)
+    last = pytrees.map_leaves(lambda value: where(is_last, value[-1:], zeros((), value.dtype, like=value)), made)
+    return last, pytrees.map_leaves(lambda value: value[:, None], records)
 
 
-def _stage(params: Tree, turn: Value) -> Tree:
+def _stage(params: Tree, turn: Array) -> Tree:
     """One of the stages, [V, 1, ...]; where there is one, the same in all ticks."""
     return pytrees.map_leaves(lambda leaf: leaf[0 if leaf.shape[0] == 1 else turn, 0], params)
 
 
-def _row(tree: Tree, batch: Value) -> Tree:
+def _row(tree: Tree, batch: Array) -> Tree:
     return pytrees.map_leaves(lambda leaf: leaf[0, batch], tree)
 
 
-def _from(values: Value, begin: Value, count: int) -> Value:
+def _from(values: Array, begin: Array, count: int) -> Array:
     """So many rows."""
     return dynamic_slice(values, [begin, *[0] * (values.ndim - 1)], [count, *values.shape[1:]])
 
@@ -193,10 +196,10 @@ def _like(made: Tree, x: Tree) -> Tree:
         tree == spec,
         f"pipeline: the stage makes {pytrees.describe(tree)} of {pytrees.describe(spec)}",
     )
-    values = [as_value(leaf) for leaf in leaves]
-    for path, value, like in zip(pytrees.paths(x), values, expected):
+    values = [as_value(leaf, given) for leaf, given in zip(leaves, expected)]
+    for path, value, given in zip(pytrees.paths(x), values, expected):
         check(
-            type_of(value) == type_of(like),
-            f"pipeline: the stage makes {value!r} of {like!r}{pytrees.place(path)}",
+            (value.shape, value.dtype) == (given.shape, given.dtype),
+            f"pipeline: the stage makes {value!r} of {given!r}{pytrees.place(path)}",
         )
     return pytrees.unflatten(spec, values)
