@@ -4,6 +4,7 @@
 #include "shoal/Transforms/Pipelines.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Transforms/Autodiff/Passes.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Import/Passes.h"
@@ -70,6 +71,38 @@ void shoal::buildCollectivesPipeline(OpPassManager &pm,
   pm.addPass(createVerifyCollectives());
 }
 
+/// All that follows once shardings are chosen.
+static void partitionAssigned(OpPassManager &pm,
+                              const PartitionOptions &options) {
+  pm.addPass(createVerifyAssignment());
+  // Plan: every reshard is a chain of single collectives. Still global.
+  pm.addPass(createPlanReshards());
+  // Emit: local shapes and collectives.
+  pm.addPass(createLocalize());
+  // Device indices, iotas and masks of several ops are often equal.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Masks go before anything is made of the einsums that read them.
+  if (!options.denseOneHots)
+    pm.addNestedPass<func::FuncOp>(
+        createSparsifyEinsums({options.oneHotGain, /*explain=*/false}));
+  // What each reshard could not know of the others.
+  buildCollectivesPipeline(pm, options);
+}
+
+/// What a device sends of a program whose shardings are chosen.
+static FailureOr<int64_t> countSentBytes(ModuleOp program,
+                                         const PartitionOptions &options) {
+  PassManager passes(program.getContext());
+  partitionAssigned(passes, options);
+  if (failed(passes.run(program)))
+    return failure();
+  int64_t sent = 0;
+  for (const CollectiveCost &collective : listCollectives(program))
+    sent += collective.runs * collective.bytes;
+  return sent;
+}
+
 void shoal::buildDevicePipeline(OpPassManager &pm,
                                 const PartitionOptions &options,
                                 MachineKind machine) {
@@ -93,21 +126,10 @@ void shoal::buildDevicePipeline(OpPassManager &pm,
   assign.maxRepeatedWork = options.maxRepeatedWork;
   assign.denseOneHots = options.denseOneHots;
   assign.oneHotGain = options.oneHotGain;
-  pm.addPass(createAssign(std::move(assign)));
-  pm.addPass(createVerifyAssignment());
-  // Plan: every reshard is a chain of single collectives. Still global.
-  pm.addPass(createPlanReshards());
-  // Emit: local shapes and collectives.
-  pm.addPass(createLocalize());
-  // Device indices, iotas and masks of several ops are often equal.
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  // Masks go before anything is made of the einsums that read them.
-  if (!options.denseOneHots)
-    pm.addNestedPass<func::FuncOp>(
-        createSparsifyEinsums({options.oneHotGain, /*explain=*/false}));
-  // What each reshard could not know of the others.
-  buildCollectivesPipeline(pm, options);
+  pm.addPass(createAssign(std::move(assign), [options](ModuleOp program) {
+    return countSentBytes(program, options);
+  }));
+  partitionAssigned(pm, options);
 }
 
 void shoal::buildPartitionPipeline(OpPassManager &pm,

@@ -89,6 +89,8 @@ struct AssignmentProblem {
     bool isHeld = false;
     /// How often it runs, in a loop; all that it costs counts as often.
     double weight = 1;
+    /// What it exchanges by itself counts as many times more.
+    double exchangeWeight = 1;
     /// Factors a split of which leaves each device as many of the rule's
     /// operations.
     llvm::SmallVector<unsigned, 2> unsharedFactors = {};
@@ -185,8 +187,10 @@ struct Assignment {
   /// Operations of all devices over those of the program: 1 where nothing is
   /// computed twice.
   double flopsRatio = 1;
-  /// Of each op: operations of all devices in all its runs.
-  std::vector<double> flops;
+  /// Of each op: operations of all devices in all its runs, and bytes that a
+  /// device sends in them without a reshard, as sums that the op reduces itself
+  /// or rows that windows read.
+  std::vector<double> flops, exchanges;
   /// What propagation suggested, where the search began.
   Hints hints;
 };
@@ -218,6 +222,12 @@ Assignment improveShardings(const AssignmentProblem &problem,
                             std::vector<FactorSharding> start,
                             llvm::ArrayRef<unsigned> copies,
                             const AssignmentOptions &options = {});
+
+/// Improves a plan of a problem that was changed at one op: as improveShardings
+/// does, beginning there.
+Assignment adaptShardings(const AssignmentProblem &problem,
+                          std::vector<FactorSharding> start, unsigned changed,
+                          const AssignmentOptions &options = {});
 
 /// Prices in nanoseconds on the cluster, which outlives the search. Work that
 /// is repeated is what it takes.

@@ -49,7 +49,7 @@ public:
   Search(const AssignmentProblem &given, const AssignmentOptions &options);
   Assignment run();
   Assignment improveFrom(llvm::ArrayRef<FactorSharding> start,
-                         llvm::ArrayRef<unsigned> copies);
+                         llvm::ArrayRef<unsigned> changed, bool areCopies);
 
 private:
   using Choices = std::vector<ChoiceIndex>;
@@ -370,13 +370,15 @@ Assignment Search::run() {
 }
 
 Assignment Search::improveFrom(llvm::ArrayRef<FactorSharding> start,
-                               llvm::ArrayRef<unsigned> copies) {
+                               llvm::ArrayRef<unsigned> changed,
+                               bool areCopies) {
   Plan plan(tables, findChoices(tables, start));
   leaveImpossible(plan);
-  makeAsNeeded(plan, copies);
+  if (areCopies)
+    makeAsNeeded(plan, changed);
   descend(plan, options.maxSweeps);
   llvm::SmallSetVector<unsigned, 32> seeds;
-  for (unsigned op : copies)
+  for (unsigned op : changed)
     for (unsigned value : plan.valuesOf(op))
       for (unsigned near : plan.opsNear(value, op, kMaxNear))
         seeds.insert(near);
@@ -390,6 +392,7 @@ static Assignment inOriginalOrder(Assignment assignment,
   assignment.ops = canonical.opsBack(std::move(assignment.ops));
   assignment.uses = canonical.opsBack(std::move(assignment.uses));
   assignment.flops = canonical.opsBack(std::move(assignment.flops));
+  assignment.exchanges = canonical.opsBack(std::move(assignment.exchanges));
   assignment.values = canonical.valuesBack(std::move(assignment.values));
   assignment.hints.renumber(canonical.ops, canonical.values);
   return assignment;
@@ -401,10 +404,11 @@ Assignment shoal::assignShardings(const AssignmentProblem &problem,
   return inOriginalOrder(Search(canonical.problem, options).run(), canonical);
 }
 
-Assignment shoal::improveShardings(const AssignmentProblem &problem,
-                                   std::vector<FactorSharding> start,
-                                   llvm::ArrayRef<unsigned> copies,
-                                   const AssignmentOptions &options) {
+/// `seeds`: where chains begin; they are copies, or what was changed.
+static Assignment searchFrom(const AssignmentProblem &problem,
+                             std::vector<FactorSharding> start,
+                             llvm::ArrayRef<unsigned> seeds, bool areCopies,
+                             const AssignmentOptions &options) {
   ReorderedProblem canonical(problem, canonicalOrder(problem));
   std::vector<FactorSharding> begin;
   std::vector<unsigned> places(problem.ops.size());
@@ -412,9 +416,25 @@ Assignment shoal::improveShardings(const AssignmentProblem &problem,
     begin.push_back(std::move(start[original]));
     places[original] = place;
   }
-  auto copyPlaces = llvm::map_to_vector(
-      copies, [&](unsigned original) { return places[original]; });
-  return inOriginalOrder(
-      Search(canonical.problem, options).improveFrom(begin, copyPlaces),
-      canonical);
+  auto seedPlaces = llvm::map_to_vector(
+      seeds, [&](unsigned original) { return places[original]; });
+  return inOriginalOrder(Search(canonical.problem, options)
+                             .improveFrom(begin, seedPlaces, areCopies),
+                         canonical);
+}
+
+Assignment shoal::improveShardings(const AssignmentProblem &problem,
+                                   std::vector<FactorSharding> start,
+                                   llvm::ArrayRef<unsigned> copies,
+                                   const AssignmentOptions &options) {
+  return searchFrom(problem, std::move(start), copies, /*areCopies=*/true,
+                    options);
+}
+
+Assignment shoal::adaptShardings(const AssignmentProblem &problem,
+                                 std::vector<FactorSharding> start,
+                                 unsigned changed,
+                                 const AssignmentOptions &options) {
+  return searchFrom(problem, std::move(start), changed, /*areCopies=*/false,
+                    options);
 }

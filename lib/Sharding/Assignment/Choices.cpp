@@ -147,7 +147,12 @@ void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
   choice.repeatFactor = (options.repeatMargin - 1) *
                         repeatedPart(devices, opClass.numHintedDevices());
   priceWork(op, shardings, choice);
-  choice.reductions = priceExchange(op, choice.sharding);
+  choice.exchanged = countExchanged(op, choice.sharding);
+  choice.reductions = choice.exchanged;
+  if (times)
+    choice.reductions = times->exchange(choice.sharding, meshes[op.deviceOrder],
+                                        choice.exchanged);
+  choice.reductions *= op.exchangeWeight;
   if (op.isHeld)
     choice.held = options.heldWeight * bytesOfHeld(problem, op, shardings);
   for (double *part : {&choice.compute, &choice.memory, &choice.reductions})
@@ -190,15 +195,14 @@ void CostTables::priceWork(const Problem::Op &op, const OpShardings &shardings,
   choice.compute = choice.pricedFlops / flopsPerByte;
 }
 
-double CostTables::priceExchange(const Problem::Op &op,
-                                 const FactorSharding &choice) const {
+double CostTables::countExchanged(const Problem::Op &op,
+                                  const FactorSharding &choice) const {
   auto sizesOf = [&](llvm::ArrayRef<unsigned> values) {
     return llvm::map_to_vector(values, [&](unsigned value) -> TensorSize {
       const Problem::Value &type = problem.values[value];
       return {type.shape, type.elementBytes};
     });
   };
-  double bytes = exchangedBytes(op.rule, choice, sizesOf(op.operands),
-                                sizesOf(op.results), problem.mesh);
-  return times ? times->exchange(choice, meshes[op.deviceOrder], bytes) : bytes;
+  return exchangedBytes(op.rule, choice, sizesOf(op.operands),
+                        sizesOf(op.results), problem.mesh);
 }

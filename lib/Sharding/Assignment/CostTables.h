@@ -47,6 +47,8 @@ struct Choice {
   llvm::SmallVector<LayoutId, 2> operands;
   llvm::SmallVector<LayoutId, 1> results;
   double compute = 0, memory = 0, reductions = 0;
+  /// What reductions are the price of, in bytes.
+  double exchanged = 0;
   /// Operations of one device.
   double flops = 0;
   /// As many as take as long, at the rate that flopsPerByte stands for.
@@ -196,8 +198,8 @@ private:
              Choice &choice) const;
   void priceWork(const AssignmentProblem::Op &op, const OpShardings &shardings,
                  Choice &choice) const;
-  double priceExchange(const AssignmentProblem::Op &op,
-                       const FactorSharding &choice) const;
+  double countExchanged(const AssignmentProblem::Op &op,
+                        const FactorSharding &choice) const;
   /// The reshard of a value with a dimension for the manual axes around it.
   Resharded withManualDims(unsigned value, LayoutId from, LayoutId to) const;
   void findKinds();

@@ -74,6 +74,7 @@ Assignment assignment::describe(const Plan &plan, Hints hints) {
     assignment.flops.push_back(weight * plan.resolved(op).flops *
                                problem.mesh.numDevices());
     ofDevices += assignment.flops.back();
+    assignment.exchanges.push_back(weight * plan.resolved(op).exchanged);
     ofProgram += weight * problem.ops[op].rule.flops;
   }
   if (ofProgram > 0)

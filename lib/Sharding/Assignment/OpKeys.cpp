@@ -91,6 +91,7 @@ void assignment::addOpKey(const Problem::Op &op,
                           std::string &key) {
   addToKey(op.deviceOrder, key);
   addToKey(op.weight, key);
+  addToKey(op.exchangeWeight, key);
   addToKey(op.isHeld, key);
   addListToKey(op.manualAxes, key);
   addClasses(op.operands, valueClasses, key);

@@ -49,8 +49,13 @@ std::string shoal::nameOfAnnotation(const ExtractedProblem &extracted,
   return "annotation " + llvm::StringRef(text).split(" at ").first.str();
 }
 
-std::string shoal::describeCost(const AssignmentCost &cost,
-                                const AssignmentCost &whole) {
-  return llvm::formatv("{0:N}, at {1:P0} of the plan's price",
-                       int64_t(cost.bytes()), cost.total() / whole.total());
+std::string shoal::describeCost(double bytes, const AssignmentCost &cost,
+                                const AssignmentCost &whole,
+                                const AssignmentOptions &options) {
+  std::string text = llvm::formatv("{0:N}", int64_t(bytes));
+  if (options.cluster)
+    text += llvm::formatv(", in {0:F1} us", cost.total() / 1e3);
+  return llvm::formatv("{0}, at {1:P0} of the plan's {2}", text,
+                       cost.total() / whole.total(),
+                       options.cluster ? "time" : "price");
 }

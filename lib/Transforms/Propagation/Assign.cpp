@@ -1,12 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "ApplyAssignment.h"
 #include "CheckRepeatedWork.h"
 #include "CheckReplication.h"
 #include "Copies.h"
-#include "FindRemovals.h"
 #include "LintAnnotations.h"
-#include "Writer.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Certificate.h"
@@ -35,163 +34,7 @@ using namespace shoal;
 /// as long as the first search.
 static constexpr size_t kMostSearchedAnew = 2000;
 
-static PassCounter numReshards(DEBUG_TYPE, "Reshards inserted");
-static PassCounter numReshardedUses(DEBUG_TYPE,
-                                    "Operands that read a resharded value");
 static PassCounter numCopies(DEBUG_TYPE, "Copies of ops kept");
-
-namespace {
-
-/// Writes an assignment into the function.
-class Applier {
-  /// An operand of the problem, and where in the block of its value the op
-  /// stands that it belongs to or that is around it.
-  struct Use {
-    unsigned place = ~0u, op = ~0u, operand = ~0u;
-    Operation *before = nullptr;
-    auto operator<=>(const Use &) const = default;
-  };
-
-public:
-  Applier(const ExtractedProblem &extracted, const Assignment &assignment,
-          const Removals &removals)
-      : extracted(extracted), assignment(assignment), removals(removals),
-        builder(extracted.meshes[0].getContext()) {}
-
-  void run();
-
-private:
-  void numberOps();
-  void insertReshards(unsigned value);
-  void writeShardings();
-  /// Null where nothing is said.
-  StringAttr removalOf(unsigned value, unsigned version) {
-    auto found = removals.find({value, version});
-    return found == removals.end() ? nullptr
-                                   : builder.getStringAttr(found->second);
-  }
-  SmallVector<Use> findFirstUses(unsigned value) const;
-  ShardingAttr attrOf(const ValueVersion &version, unsigned value) const {
-    return extracted.toAttr(version.sharding, version.deviceOrder, value);
-  }
-
-  const ExtractedProblem &extracted;
-  const Assignment &assignment;
-  const Removals &removals;
-  OpBuilder builder;
-  /// For each value the operands (op, number) that read it.
-  std::vector<SmallVector<std::pair<unsigned, unsigned>, 2>> uses;
-  /// The ops of the function in program order.
-  llvm::DenseMap<Operation *, unsigned> places;
-};
-
-} // namespace
-
-void Applier::run() {
-  uses.resize(extracted.values.size());
-  for (auto [op, graphOp] : llvm::enumerate(extracted.problem.ops))
-    for (auto [operand, value] : llvm::enumerate(graphOp.operands))
-      uses[value].push_back({unsigned(op), unsigned(operand)});
-  numberOps();
-  writeShardings();
-  for (unsigned value = 0; value < extracted.values.size(); ++value)
-    insertReshards(value);
-}
-
-void Applier::numberOps() {
-  func::FuncOp function = extracted.function;
-  function.walk<WalkOrder::PreOrder>(
-      [&](Operation *op) { places.try_emplace(op, places.size()); });
-}
-
-void Applier::writeShardings() {
-  func::FuncOp function = extracted.function;
-  ShardingWriter writer(extracted, assignment.hints);
-  for (auto [op, graphOp] : llvm::enumerate(extracted.problem.ops)) {
-    for (unsigned value : graphOp.results) {
-      const ValueVersion &made = assignment.values[value].front();
-      writer.add(value, made.sharding, made.deviceOrder);
-    }
-    const ProblemOp &origin = extracted.ops[op];
-    if (origin.operands.empty() ||
-        !isa<func::ReturnOp>(origin.operands[0]->getOwner()))
-      continue;
-    const auto &versions = assignment.values[graphOp.operands[0]];
-    function.setResultAttr(
-        origin.operands[0]->getOperandNumber(), kShardingAttr,
-        attrOf(versions[assignment.uses[op][0]], graphOp.operands[0]));
-  }
-  writer.writeResults();
-  const ShardingWriter::Record &arguments = writer.getArguments();
-  for (auto [i, sharding] : llvm::enumerate(arguments.shardings))
-    function.setArgAttr(i, kShardingAttr, sharding);
-  function->removeAttr(kArgumentHintsAttr);
-  function->setAttr(kArgumentOriginsAttr,
-                    builder.getArrayAttr(arguments.origins));
-}
-
-/// The first use of each version, be it through a version made from it.
-SmallVector<Applier::Use> Applier::findFirstUses(unsigned value) const {
-  ArrayRef<ValueVersion> versions = assignment.values[value];
-  Value contents = extracted.values[value];
-  Block *block = contents.getParentBlock();
-  SmallVector<Use> first(versions.size());
-  for (auto [op, operand] : uses[value]) {
-    Operation *user = extracted.ops[op].operands[operand]->getOwner();
-    Operation *before = block->findAncestorOpInBlock(*user);
-    unsigned version = assignment.uses[op][operand];
-    first[version] =
-        std::min(first[version], {places.at(before), op, operand, before});
-  }
-  for (unsigned version = versions.size(); version-- > 1;)
-    first[*versions[version].parent] =
-        std::min(first[*versions[version].parent], first[version]);
-  return first;
-}
-
-/// Where a reshard is, for its layer's name: at the op that needs it or, where
-/// that is in no layer, as a return, at the one that makes the value.
-static Location placeOf(Operation *user, Value value) {
-  Operation *maker = value.getDefiningOp();
-  bool isMakers = maker && namePath(user->getLoc()).empty() &&
-                  !namePath(maker->getLoc()).empty();
-  return isMakers ? maker->getLoc() : user->getLoc();
-}
-
-/// Reshards stand in the block of the value, in front of the op that needs them
-/// or that has it in a region: a loop does not repeat them.
-void Applier::insertReshards(unsigned value) {
-  ArrayRef<ValueVersion> versions = assignment.values[value];
-  SmallVector<Use> firstUses = findFirstUses(value);
-  SmallVector<Value> made = {extracted.values[value]};
-  for (unsigned version = 1; version < versions.size(); ++version) {
-    const Use &use = firstUses[version];
-    unsigned parent = *versions[version].parent;
-    OpOperand *user = extracted.ops[use.op].operands[use.operand];
-    builder.setInsertionPoint(use.before);
-    ShardingAttr target = attrOf(versions[version], value);
-    LDBG() << "reshards "
-           << toString(versions[parent].sharding, extracted.problem.mesh)
-           << " -> "
-           << toString(versions[version].sharding, extracted.problem.mesh)
-           << llvm::format(", %.0f bytes, for ", versions[version].bytes)
-           << extracted.describeUse(use.op, use.operand);
-    ++numReshards;
-    auto reshard = ReshardOp::create(
-        builder, placeOf(user->getOwner(), extracted.values[value]),
-        made[0].getType(), made[parent], attrOf(versions[parent], value),
-        target, /*step=*/nullptr,
-        builder.getStringAttr(extracted.describeUse(use.op, use.operand)),
-        removalOf(value, version));
-    reshard->setAttr(kShardingsAttr, builder.getArrayAttr({target}));
-    made.push_back(reshard);
-  }
-  for (auto [op, operand] : uses[value]) {
-    unsigned version = assignment.uses[op][operand];
-    numReshardedUses += version > 0;
-    extracted.ops[op].operands[operand]->set(made[version]);
-  }
-}
 
 namespace {
 
@@ -209,62 +52,22 @@ void recordProducts(func::FuncOp function, const OneHotCosts &costs) {
 
 struct Assign : shoal::impl::AssignBase<Assign> {
   using AssignBase::AssignBase;
+  Assign(AssignOptions options, CountSentBytes countSentBytes)
+      : AssignBase(std::move(options)),
+        countSentBytes(std::move(countSentBytes)) {}
 
   void runOnOperation() override {
     markAnalysesPreserved<MeshAnalysis>();
     const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
     if (!mesh || failed(readMachine(*mesh)))
       return signalPassFailure();
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isGlobalProgram(function) && failed(assign(function, *mesh)))
-        return signalPassFailure();
-  }
-
-  LogicalResult assign(func::FuncOp function, const Mesh &mesh) {
-    Copies copies(function);
-    OneHotCosts costs;
-    if (!denseOneHots)
-      costs = priceOneHots(function, oneHotGain, machineOf(machine));
-    recordProducts(function, costs);
-    FailureOr<Solution> solution = solve(function, mesh, costs);
-    if (failed(solution))
-      return failure();
-    if (copies.copySent(solution->extracted, solution->assignment)) {
-      // Copies are of what no product is: costs stay those of the same ops.
-      bool isLarge = solution->extracted.problem.ops.size() > kMostSearchedAnew;
-      FailureOr<Solution> other =
-          isLarge ? improve(*solution, copies, function, mesh, costs)
-                  : solve(function, mesh, costs);
-      if (failed(other))
-        return failure();
-      if (other->cost() < solution->cost())
-        solution = std::move(other);
-      else
-        copies.dropSent();
-    }
-    if (certify)
-      certifyShardings(function, *solution);
-    const auto &[extracted, assignment] = *solution;
-    LDBG() << llvm::format("costs %.0f, of which %.0f bytes sent",
-                           assignment.cost.total(), assignment.cost.bytes());
-    if (failed(checkReplication(
-            extracted, assignment,
-            {maxReplicatedBytes, ArrayRef<std::string>(allowReplicated)})))
-      return failure();
-    if (failed(checkRepeatedWork(
-            extracted, assignment,
-            {warnRepeatedWork, maxRepeatedWork, latency() * balance()})))
-      return failure();
-    warnOfWholeOps(extracted, assignment);
-    if (lint)
-      lintAnnotations(extracted, assignment, getOptions());
-    Removals found;
+    OwningOpRef<ModuleOp> imported;
     if (removals)
-      found = findRemovals(extracted, assignment, getOptions());
-    Applier(extracted, assignment, found).run();
-    copies.merge(extracted);
-    numCopies += copies.countKept();
-    return success();
+      imported = getOperation().clone();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (isGlobalProgram(function) &&
+          failed(assign(function, *mesh, imported ? *imported : ModuleOp())))
+        return signalPassFailure();
   }
 
   struct Solution {
@@ -272,6 +75,108 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     Assignment assignment;
     double cost() const { return assignment.cost.total(); }
   };
+
+  /// `imported`: the module as it was, null where nobody asks what does away
+  /// with what is sent.
+  LogicalResult assign(func::FuncOp function, const Mesh &mesh,
+                       ModuleOp imported) {
+    std::optional<ProgramNumbers> numbers;
+    if (imported)
+      numbers.emplace(function);
+    Copies copies(function);
+    FailureOr<Solution> solution = choose(function, copies, mesh);
+    if (failed(solution))
+      return failure();
+    if (certify)
+      certifyShardings(function, *solution);
+    const auto &[extracted, assignment] = *solution;
+    LDBG() << llvm::format("costs %.0f, of which %.0f bytes sent",
+                           assignment.cost.total(), assignment.cost.bytes());
+    if (failed(verify(*solution)))
+      return failure();
+    warnOfWholeOps(extracted, assignment);
+    if (lint)
+      lintAnnotations(extracted, assignment, getOptions());
+    Removals found;
+    if (imported)
+      found = findRemovals(
+          extracted, assignment, getOptions(), {extracted, *numbers, copies},
+          [&](const AnnotationChange &change) {
+            return recompile(
+                changeProgram(imported, extracted, *numbers, copies, change),
+                mesh);
+          });
+    applyAssignment(extracted, assignment, found);
+    copies.merge(extracted);
+    numCopies += copies.countKept();
+    return success();
+  }
+
+  /// With the copies of ops that it takes.
+  FailureOr<Solution> choose(func::FuncOp function, Copies &copies,
+                             const Mesh &mesh) {
+    OneHotCosts costs;
+    if (!denseOneHots)
+      costs = priceOneHots(function, oneHotGain, machineOf(machine));
+    recordProducts(function, costs);
+    FailureOr<Solution> solution = solve(function, mesh, costs);
+    if (failed(solution) ||
+        !copies.copySent(solution->extracted, solution->assignment))
+      return solution;
+    // Copies are of what no product is: costs stay those of the same ops.
+    bool isLarge = solution->extracted.problem.ops.size() > kMostSearchedAnew;
+    FailureOr<Solution> other =
+        isLarge ? improve(*solution, copies, function, mesh, costs)
+                : solve(function, mesh, costs);
+    if (failed(other) || other->cost() < solution->cost())
+      return other;
+    copies.dropSent();
+    return solution;
+  }
+
+  /// That it does nothing that options forbid.
+  LogicalResult verify(const Solution &solution) {
+    const auto &[extracted, assignment] = solution;
+    if (failed(checkReplication(
+            extracted, assignment,
+            {maxReplicatedBytes, ArrayRef<std::string>(allowReplicated)})))
+      return failure();
+    return checkRepeatedWork(
+        extracted, assignment,
+        {warnRepeatedWork, maxRepeatedWork, latency() * balance()});
+  }
+
+  /// What is sent of a changed program; nothing where it does not compile.
+  std::optional<Recompiled> recompile(ChangedProgram changed,
+                                      const Mesh &mesh) {
+    ScopedDiagnosticHandler quiet(&getContext(),
+                                  [](Diagnostic &) { return success(); });
+    Recompiled made;
+    for (auto function : changed.module->getOps<func::FuncOp>()) {
+      if (!isGlobalProgram(function))
+        continue;
+      Copies copies(function);
+      FailureOr<Solution> solution = choose(function, copies, mesh);
+      if (failed(solution) || failed(verify(*solution)))
+        return std::nullopt;
+      const auto &[extracted, assignment] = *solution;
+      if (function == changed.function) {
+        made.cost = assignment.cost;
+        made.sent = listSent(extracted.problem, assignment,
+                             {extracted, changed.numbers, copies});
+      }
+      applyAssignment(extracted, assignment);
+      copies.merge(extracted);
+    }
+    made.bytes = int64_t(made.sent.total);
+    if (!countSentBytes)
+      return made;
+    FailureOr<int64_t> bytes = countSentBytes(*changed.module);
+    if (failed(bytes))
+      return std::nullopt;
+    made.bytes = *bytes;
+    return made;
+  }
 
   FailureOr<Solution> solve(func::FuncOp function, const Mesh &mesh,
                             const OneHotCosts &costs) {
@@ -383,6 +288,14 @@ struct Assign : shoal::impl::AssignBase<Assign> {
 
   /// That of the machine file.
   std::optional<Cluster> cluster;
+  /// Of a program with reshards; may be null.
+  CountSentBytes countSentBytes;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> shoal::createAssign(AssignOptions options,
+                                          CountSentBytes countSentBytes) {
+  return std::make_unique<Assign>(std::move(options),
+                                  std::move(countSentBytes));
+}

@@ -78,7 +78,7 @@ static Operation *findAnnotated(ShardingConstraintOp annotation) {
 
 /// Annotations of one value that can be made anywhere get a copy of its op
 /// each: it is made in all of their shardings, and never moved.
-static void copyForAnnotations(func::FuncOp function) {
+void Copies::copyForAnnotations(func::FuncOp function) {
   llvm::MapVector<Operation *, SmallVector<ShardingConstraintOp>> annotations;
   walkProgram(function.front(), [&](Operation *op) {
     auto annotation = dyn_cast<ShardingConstraintOp>(op);
@@ -96,7 +96,9 @@ static void copyForAnnotations(func::FuncOp function) {
         continue;
       LDBG() << "makes " << made->getName() << " anew for "
              << annotation.getSharding();
-      annotation.getInputMutable().assign(builder.clone(*made)->getResult(0));
+      Operation *copy = builder.clone(*made);
+      sources[copy] = made;
+      annotation.getInputMutable().assign(copy->getResult(0));
     }
   }
 }
@@ -215,6 +217,7 @@ bool Copies::copySent(const ExtractedProblem &extracted,
       copies[op].push_back(OpBuilder(op).clone(*op, mapping));
       made.insert(copies[op].back());
       originals[copies[op].back()] = op;
+      sources[copies[op].back()] = sourceOf(op);
     }
     for (OpOperand *use : uses) {
       moved.push_back({use, value});
@@ -252,8 +255,10 @@ void Copies::dropSent() {
     use->set(value);
   for (SmallVector<Operation *> &group : groups)
     llvm::erase_if(group, [&](Operation *op) { return made.contains(op); });
-  for (Operation *op : llvm::reverse(made))
+  for (Operation *op : llvm::reverse(made)) {
+    sources.erase(op);
     op->erase();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -281,6 +286,7 @@ void Copies::copyFree(func::FuncOp function) {
     for (OpOperand *use : llvm::drop_begin(llvm::reverse(operands))) {
       unsigned result = cast<OpResult>(use->get()).getResultNumber();
       copies.push_back(builder.clone(*op));
+      sources[copies.back()] = sourceOf(op);
       use->set(copies.back()->getResult(result));
     }
     groups.push_back(std::move(copies));

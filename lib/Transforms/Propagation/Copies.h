@@ -37,6 +37,11 @@ public:
   mlir::Operation *originalOf(mlir::Operation *op) const {
     return originals.lookup(op);
   }
+  /// The op that any copy is a copy of; itself where it is none.
+  mlir::Operation *sourceOf(mlir::Operation *op) const {
+    mlir::Operation *source = sources.lookup(op);
+    return source ? source : op;
+  }
   /// Takes these back.
   void dropSent();
 
@@ -49,6 +54,7 @@ public:
   unsigned countKept() const { return numKept; }
 
 private:
+  void copyForAnnotations(mlir::func::FuncOp function);
   void copyFree(mlir::func::FuncOp function);
   /// Of copies of ops, by the ops' places in the program.
   void addGroups(
@@ -62,7 +68,7 @@ private:
   /// What copySent made in program order of each value, and the uses that it
   /// changed, with what they read.
   llvm::SetVector<mlir::Operation *> made;
-  llvm::DenseMap<mlir::Operation *, mlir::Operation *> originals;
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> originals, sources;
   std::vector<std::pair<mlir::OpOperand *, mlir::Value>> moved;
   unsigned numKept = 0;
 };

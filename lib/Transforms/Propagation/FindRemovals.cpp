@@ -3,74 +3,98 @@
 
 #include "FindRemovals.h"
 #include "AnnotationText.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 using namespace mlir;
 using namespace shoal;
 
-/// Reshards that are looked at, those that send most.
+/// What is looked at: what sends most.
 static constexpr size_t kMostExplained = 48;
-/// What a value's reshards cost where they are to be avoided, in times of what
-/// they do.
+/// What is sent of a value costs where it is to be avoided, in times of what it
+/// does.
 static constexpr double kDear = 1e4;
-/// Of the bytes of two reshards that send as much.
-static constexpr double kSame = 1e-6;
+/// Changes that are compiled for what is sent of one value: of those that may
+/// do away with it, and where none does, of others, which a whole search may
+/// find to do so after all.
+static constexpr size_t kMostLikely = 3, kMostOthers = 1;
 
 namespace {
 
-/// A reshard: of a value, to one of its versions.
+/// What a plan sends: a value to one of its versions, or what an op exchanges.
 struct Sent {
-  unsigned value, version;
+  /// A value, or an op.
+  unsigned id;
+  /// Nothing of an op.
+  std::optional<unsigned> version;
   /// In all runs.
   double bytes;
 };
 
-/// A program with one annotation more, or less.
-struct Candidate {
-  std::string text;
-  AssignmentProblem problem;
-  /// The value, and what it is called behind a new annotation of it.
-  SmallVector<unsigned, 2> values;
-  /// By a search with little effort.
-  double total = 0;
+/// A change that was tried from the plan as it is.
+struct Tried {
+  AnnotationChange change;
+  double total;
+  SentFacts sent;
 };
 
 class RemovalSearch {
 public:
   RemovalSearch(const ExtractedProblem &extracted, const Assignment &assignment,
-                const AssignmentOptions &options);
+                const AssignmentOptions &options, const ProblemNumbers &numbers,
+                Recompile recompile);
   std::vector<Sent> listSent() const;
-  std::string describeRemoval(const Sent &sent) const;
+  std::string describeRemoval(const Sent &sent);
 
 private:
-  Assignment search(const AssignmentProblem &problem,
-                    SearchEffort effort) const;
-  bool isSent(const Sent &sent, const Assignment &plan,
-              const Candidate &candidate) const;
-  SmallVector<unsigned> readersOf(const Sent &sent) const;
-  Candidate annotate(unsigned value, const Sharding &sharding) const;
-  std::vector<Candidate> listCandidates(const Sent &sent) const;
-  void addAnnotations(const Sent &sent, std::vector<Candidate> &list) const;
-  void addFreed(const Sent &sent, std::vector<Candidate> &list) const;
+  const Assignment &searchWithout(const Sent &sent);
+  const Tried &tryChange(const AnnotationChange &change);
+  const std::optional<Recompiled> &compile(const AnnotationChange &change);
+  bool isThere(const Sent &sent, const SentFacts &facts) const;
+  bool isGone(const Sent &sent, const SentFacts &facts) const;
+  SmallVector<unsigned> readersOf(unsigned value,
+                                  std::optional<unsigned> version) const;
+  std::vector<AnnotationChange> listChanges(const Sent &sent);
+  std::vector<AnnotationChange>
+  rank(const Sent &sent, ArrayRef<AnnotationChange> changes, bool likely);
+  std::optional<std::string> findCompiled(const Sent &sent,
+                                          ArrayRef<AnnotationChange> changes,
+                                          size_t most);
+  void addAnnotations(const Sent &sent, std::vector<AnnotationChange> &list);
+  void addFreed(const Sent &sent, std::vector<AnnotationChange> &list) const;
+  std::string whyNone(const Sent &sent, ArrayRef<AnnotationChange> changes);
 
   const ExtractedProblem &extracted;
   const AssignmentProblem &problem;
   const Assignment &assignment;
-  AssignmentOptions options;
+  const AssignmentOptions &options;
+  const ProblemNumbers &numbers;
+  Recompile recompile;
+  /// What the plan sends.
+  SentFacts facts;
   /// By value.
   std::vector<unsigned> makers;
   std::vector<SmallVector<unsigned, 4>> readers;
+  /// By what is to be avoided: a value, or an op.
+  std::map<std::pair<unsigned, bool>, Assignment> without;
+  /// By the change's text, as is `compiled`.
+  std::map<std::string, Tried> tried;
+  std::map<std::string, std::optional<Recompiled>> compiled;
 };
 
 } // namespace
 
 RemovalSearch::RemovalSearch(const ExtractedProblem &extracted,
                              const Assignment &assignment,
-                             const AssignmentOptions &options)
+                             const AssignmentOptions &options,
+                             const ProblemNumbers &numbers, Recompile recompile)
     : extracted(extracted), problem(extracted.problem), assignment(assignment),
-      options(options), makers(problem.values.size()),
-      readers(problem.values.size()) {
+      options(options), numbers(numbers), recompile(recompile),
+      facts(shoal::listSent(problem, assignment, numbers)),
+      makers(problem.values.size()), readers(problem.values.size()) {
   for (auto [id, op] : llvm::enumerate(problem.ops)) {
     for (unsigned value : op.results)
       makers[value] = id;
@@ -79,65 +103,32 @@ RemovalSearch::RemovalSearch(const ExtractedProblem &extracted,
   }
 }
 
-/// Those that send most first, at most kMostExplained.
+/// That which sends most first.
 std::vector<Sent> RemovalSearch::listSent() const {
   std::vector<Sent> list;
-  for (auto [value, versions] : llvm::enumerate(assignment.values)) {
-    if (!problem.values[value].manualAxes.empty())
-      continue;
+  for (auto [value, versions] : llvm::enumerate(assignment.values))
     for (auto [number, version] : llvm::enumerate(versions))
       if (version.bytes > 0)
         list.push_back({unsigned(value), unsigned(number),
                         version.bytes * problem.values[value].weight});
-  }
+  for (auto [op, bytes] : llvm::enumerate(assignment.exchanges))
+    if (bytes > 0)
+      list.push_back({unsigned(op), std::nullopt, bytes});
   llvm::sort(list, [](const Sent &a, const Sent &b) {
-    return std::tuple(-a.bytes, a.value, a.version) <
-           std::tuple(-b.bytes, b.value, b.version);
+    return std::tuple(-a.bytes, a.version.has_value(), a.id, a.version) <
+           std::tuple(-b.bytes, b.version.has_value(), b.id, b.version);
   });
-  if (list.size() > kMostExplained)
-    list.resize(kMostExplained);
   return list;
 }
 
-Assignment RemovalSearch::search(const AssignmentProblem &other,
-                                 SearchEffort effort) const {
-  AssignmentOptions own = options;
-  own.effort = std::min(own.effort, effort);
-  return assignShardings(other, own);
-}
-
-/// How many reshards of a plan send as much.
-static size_t countAlike(const AssignmentProblem &problem,
-                         const Assignment &plan, double bytes) {
-  size_t count = 0;
-  for (auto [value, versions] : llvm::zip_equal(problem.values, plan.values))
-    count += llvm::count_if(versions, [&](const ValueVersion &version) {
-      return std::abs(version.bytes * value.weight - bytes) <= kSame * bytes;
-    });
-  return count;
-}
-
-/// Whether it is still there: one of the values is moved to where the version
-/// is, or what is moved in its place sends as much.
-bool RemovalSearch::isSent(const Sent &sent, const Assignment &plan,
-                           const Candidate &candidate) const {
-  const Sharding &target = assignment.values[sent.value][sent.version].sharding;
-  auto isMoved = [&](unsigned value) {
-    return llvm::any_of(plan.values[value], [&](const ValueVersion &version) {
-      return version.bytes > 0 && version.sharding == target;
-    });
-  };
-  return llvm::any_of(candidate.values, isMoved) ||
-         countAlike(candidate.problem, plan, sent.bytes) >=
-             countAlike(problem, assignment, sent.bytes);
-}
-
-/// The ops that read the version.
-SmallVector<unsigned> RemovalSearch::readersOf(const Sent &sent) const {
+SmallVector<unsigned>
+RemovalSearch::readersOf(unsigned value,
+                         std::optional<unsigned> version) const {
   llvm::SmallSetVector<unsigned, 4> list;
-  for (unsigned op : readers[sent.value])
-    for (auto [operand, value] : llvm::enumerate(problem.ops[op].operands))
-      if (value == sent.value && assignment.uses[op][operand] == sent.version)
+  for (unsigned op : readers[value])
+    for (auto [operand, read] : llvm::enumerate(problem.ops[op].operands))
+      if (read == value &&
+          (!version || assignment.uses[op][operand] == *version))
         list.insert(op);
   return list.takeVector();
 }
@@ -146,114 +137,220 @@ SmallVector<unsigned> RemovalSearch::readersOf(const Sent &sent) const {
 // What is tried
 //===----------------------------------------------------------------------===//
 
-/// All that reads the value reads what the new annotation makes of it.
-Candidate RemovalSearch::annotate(unsigned value,
-                                  const Sharding &sharding) const {
-  unsigned maker = makers[value], order = problem.ops[maker].deviceOrder;
-  Candidate candidate;
-  candidate.text = "with " + textOf(extracted, sharding, order, value) +
-                   " on " + extracted.describe(maker);
-  candidate.problem = problem;
-  auto &[mesh, orders, values, ops] = candidate.problem;
-  unsigned annotated = values.size();
-  candidate.values = {value, annotated};
-  values.push_back(values[value]);
-  for (AssignmentProblem::Op &op : ops)
-    llvm::replace(op.operands, value, annotated);
-  AssignmentProblem::Op own;
-  own.rule = FactorRuleBuilder::elementwise(values[value].shape,
-                                            /*numOperands=*/1);
-  own.operands = {value};
-  own.results = {annotated};
-  own.deviceOrder = order;
-  own.weight = ops[maker].weight;
-  own.label = "annotation";
-  own.constraint.emplace();
-  for (const AxisList &axes : sharding.dims)
-    own.constraint->dims.push_back({axes});
-  ops.insert(ops.begin() + maker + 1, std::move(own));
-  return candidate;
+/// The plan in which what is sent of the value, or by the op, is dear.
+const Assignment &RemovalSearch::searchWithout(const Sent &sent) {
+  auto [found, isNew] =
+      without.try_emplace({sent.id, sent.version.has_value()});
+  if (!isNew)
+    return found->second;
+  AssignmentProblem dear = problem;
+  if (sent.version)
+    dear.values[sent.id].weight *= kDear;
+  else
+    dear.ops[sent.id].exchangeWeight *= kDear;
+  return found->second =
+             adaptShardings(dear, assignment.ops,
+                            sent.version ? makers[sent.id] : sent.id, options);
 }
 
-/// Of the value, and of what its readers make, as they are in the plan in which
-/// the value's reshards are dear.
+const Tried &RemovalSearch::tryChange(const AnnotationChange &change) {
+  auto [found, isNew] = tried.try_emplace(describeChange(extracted, change));
+  if (!isNew)
+    return found->second;
+  ChangedProblem changed = changeProblem(extracted, assignment, change);
+  Assignment plan =
+      adaptShardings(changed.problem, changed.start, changed.op, options);
+  ProblemNumbers own = numbers;
+  if (!change.freed) {
+    own.values.push_back(own.values[change.value]);
+    own.ops.insert(own.ops.begin() + changed.op, std::nullopt);
+  }
+  found->second = {change, plan.cost.total(),
+                   shoal::listSent(changed.problem, plan, own)};
+  return found->second;
+}
+
+const std::optional<Recompiled> &
+RemovalSearch::compile(const AnnotationChange &change) {
+  auto [found, isNew] = compiled.try_emplace(describeChange(extracted, change));
+  if (isNew)
+    found->second = recompile(change);
+  return found->second;
+}
+
+/// Whether the value is sent to where the version is, or the op sends.
+bool RemovalSearch::isThere(const Sent &sent, const SentFacts &other) const {
+  if (!sent.version)
+    return other.exchanges.contains(*numbers.ops[sent.id]);
+  const Sharding &target = assignment.values[sent.id][*sent.version].sharding;
+  return other.reshards.count(
+      {numbers.values[sent.id], toString(target, problem.mesh)});
+}
+
+/// And whether nothing in its place sends as much.
+bool RemovalSearch::isGone(const Sent &sent, const SentFacts &other) const {
+  return !isThere(sent, other) &&
+         other.countAlike(sent.bytes) < facts.countAlike(sent.bytes);
+}
+
+/// Of a value, what makes it reads, and what its readers make; of an op, what
+/// it reads and makes: as they are in the plan in which sending is dear.
 void RemovalSearch::addAnnotations(const Sent &sent,
-                                   std::vector<Candidate> &list) const {
-  AssignmentProblem dear = problem;
-  dear.values[sent.value].weight *= kDear;
-  Assignment without = search(dear, SearchEffort::Quick);
-  SmallVector<std::pair<unsigned, Sharding>> tried;
+                                   std::vector<AnnotationChange> &list) {
+  const Assignment &dear = searchWithout(sent);
   auto add = [&](unsigned value, const Sharding &sharding) {
-    std::pair<unsigned, Sharding> each(value, sharding);
-    bool isNew = !llvm::is_contained(tried, each) && sharding.partial.empty();
-    if (!isNew || problem.ops[makers[value]].constraint)
-      return;
-    list.push_back(annotate(value, sharding));
-    tried.push_back(std::move(each));
+    AnnotationChange change{std::nullopt, value, sharding};
+    if (sharding.partial.empty() && canAnnotate(extracted, value) &&
+        !llvm::is_contained(list, change))
+      list.push_back(std::move(change));
   };
-  add(sent.value, without.values[sent.value][0].sharding);
-  add(sent.value, assignment.values[sent.value][sent.version].sharding);
-  for (unsigned op : readersOf(sent))
+  // What is annotated already is to be freed, or read otherwise by all.
+  auto addMade = [&](unsigned value) {
+    if (!problem.ops[makers[value]].constraint)
+      add(value, dear.values[value][0].sharding);
+  };
+  auto addRead = [&](unsigned op) {
+    for (auto [operand, value] : llvm::enumerate(problem.ops[op].operands))
+      add(value, dear.values[value][dear.uses[op][operand]].sharding);
+  };
+  if (!sent.version) {
+    addRead(sent.id);
+    for (unsigned result : problem.ops[sent.id].results)
+      addMade(result);
+    return;
+  }
+  addMade(sent.id);
+  if (!problem.ops[makers[sent.id]].constraint)
+    add(sent.id, assignment.values[sent.id][*sent.version].sharding);
+  for (unsigned op : readersOf(sent.id, sent.version))
     for (unsigned result : problem.ops[op].results)
-      add(result, without.values[result][0].sharding);
+      addMade(result);
+  addRead(makers[sent.id]);
 }
 
 /// Without annotations of the value itself, of what reads it, or that its
-/// sharding comes from.
+/// sharding comes from; so of the values of an op.
 void RemovalSearch::addFreed(const Sent &sent,
-                             std::vector<Candidate> &list) const {
+                             std::vector<AnnotationChange> &list) const {
   llvm::SmallSetVector<unsigned, 4> suspects;
-  suspects.insert(makers[sent.value]);
-  suspects.insert_range(readersOf(sent));
-  for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
-    if (const AxisHint &hint = assignment.hints.at(sent.value, axis);
-        hint.state == AxisHint::Split)
-      suspects.insert(hint.annotation);
-  for (unsigned op : suspects) {
-    if (!isWritten(problem, op))
-      continue;
-    Candidate candidate{
-        "without " + describeAnnotation(extracted, op), problem, {sent.value}};
-    candidate.problem.ops[op].constraint.reset();
-    list.push_back(std::move(candidate));
+  auto addValue = [&](unsigned value, std::optional<unsigned> version) {
+    suspects.insert(makers[value]);
+    suspects.insert_range(readersOf(value, version));
+    for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
+      if (const AxisHint &hint = assignment.hints.at(value, axis);
+          hint.state == AxisHint::Split)
+        suspects.insert(hint.annotation);
+  };
+  if (sent.version) {
+    addValue(sent.id, sent.version);
+  } else {
+    const AssignmentProblem::Op &op = problem.ops[sent.id];
+    for (unsigned value : llvm::concat<const unsigned>(op.operands, op.results))
+      addValue(value, std::nullopt);
   }
+  for (unsigned op : suspects)
+    if (isWritten(problem, op))
+      list.push_back({op});
 }
 
-/// What does away with it, cheapest first.
-std::vector<Candidate> RemovalSearch::listCandidates(const Sent &sent) const {
-  std::vector<Candidate> tried, found;
-  addAnnotations(sent, tried);
-  addFreed(sent, tried);
-  for (Candidate &candidate : tried) {
-    Assignment plan = search(candidate.problem, SearchEffort::Quick);
-    if (isSent(sent, plan, candidate))
-      continue;
-    candidate.total = plan.cost.total();
-    found.push_back(std::move(candidate));
-  }
-  llvm::sort(found, [](const Candidate &a, const Candidate &b) {
-    return std::tie(a.total, a.text) < std::tie(b.total, b.text);
+std::vector<AnnotationChange> RemovalSearch::listChanges(const Sent &sent) {
+  std::vector<AnnotationChange> list;
+  addAnnotations(sent, list);
+  addFreed(sent, list);
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// What is said
+//===----------------------------------------------------------------------===//
+
+/// That there is none, and what was tried.
+std::string RemovalSearch::whyNone(const Sent &sent,
+                                   ArrayRef<AnnotationChange> changes) {
+  std::string text = "no single annotation does away with it";
+  if (changes.empty())
+    return text + ": there is none of what it is of";
+  size_t stay = llvm::count_if(changes, [&](const AnnotationChange &change) {
+    return isThere(sent, tryChange(change).sent);
   });
-  return found;
+  return text +
+         llvm::formatv(": with {0} of {1} that were tried it stays, with "
+                       "the others as much is sent in its place",
+                       stay, changes.size())
+             .str();
 }
 
-/// By a search of as much effort as the program's own.
-std::string RemovalSearch::describeRemoval(const Sent &sent) const {
-  for (const Candidate &candidate : listCandidates(sent)) {
-    Assignment plan = search(candidate.problem, options.effort);
-    if (!isSent(sent, plan, candidate))
-      return "gone " + candidate.text + ": a device sends " +
-             describeCost(plan.cost, assignment.cost);
+/// The cheapest first: of those that do away with it as they are tried or leave
+/// an annotation out, which allows all plans that there were and more, farther
+/// away than what is tried; or of the others.
+std::vector<AnnotationChange>
+RemovalSearch::rank(const Sent &sent, ArrayRef<AnnotationChange> changes,
+                    bool likely) {
+  std::vector<const Tried *> list;
+  for (const AnnotationChange &change : changes)
+    if (const Tried &each = tryChange(change);
+        (change.freed || isGone(sent, each.sent)) == likely)
+      list.push_back(&each);
+  llvm::stable_sort(
+      list, [](const Tried *a, const Tried *b) { return a->total < b->total; });
+  std::vector<AnnotationChange> ranked;
+  for (const Tried *each : list)
+    ranked.push_back(each->change);
+  return ranked;
+}
+
+/// The cheapest of the first `most` changes, as they are compiled.
+std::optional<std::string>
+RemovalSearch::findCompiled(const Sent &sent,
+                            ArrayRef<AnnotationChange> changes, size_t most) {
+  std::optional<std::pair<double, std::string>> best;
+  for (const AnnotationChange &change : changes.take_front(most)) {
+    const std::optional<Recompiled> &made = compile(change);
+    if (!made || !isGone(sent, made->sent))
+      continue;
+    std::pair said(
+        made->cost.total(),
+        "gone " + describeChange(extracted, change) + ": a device sends " +
+            describeCost(made->bytes, made->cost, assignment.cost, options));
+    if (!best || said < *best)
+      best = std::move(said);
   }
-  return "no single annotation does away with it";
+  return best ? std::optional(best->second) : std::nullopt;
+}
+
+std::string RemovalSearch::describeRemoval(const Sent &sent) {
+  std::vector<AnnotationChange> changes = listChanges(sent);
+  for (auto [likely, most] :
+       {std::pair(true, kMostLikely), {false, kMostOthers}})
+    if (std::optional<std::string> found =
+            findCompiled(sent, rank(sent, changes, likely), most))
+      return *found;
+  return whyNone(sent, changes);
 }
 
 Removals shoal::findRemovals(const ExtractedProblem &extracted,
                              const Assignment &assignment,
-                             AssignmentOptions options) {
-  RemovalSearch search(extracted, assignment, options);
+                             const AssignmentOptions &options,
+                             const ProblemNumbers &numbers,
+                             Recompile recompile) {
+  RemovalSearch search(extracted, assignment, options, numbers, recompile);
   Removals removals;
-  for (const Sent &sent : search.listSent())
-    removals[{sent.value, sent.version}] = search.describeRemoval(sent);
+  for (auto [place, sent] : llvm::enumerate(search.listSent())) {
+    std::string text =
+        place < kMostExplained
+            ? search.describeRemoval(sent)
+            : llvm::formatv("what does away with it was not looked for: {0} "
+                            "others send more",
+                            kMostExplained)
+                  .str();
+    if (sent.version)
+      removals.ofReshards[{sent.id, *sent.version}] = std::move(text);
+    else
+      removals.ofOps[sent.id] = std::move(text);
+  }
+  for (auto [op, origin] : llvm::enumerate(extracted.ops))
+    if (isa_and_nonnull<spmd::CollectiveOpInterface>(origin.op))
+      removals.ofOps[op] =
+          "sent by the program itself, whatever its annotations";
   return removals;
 }

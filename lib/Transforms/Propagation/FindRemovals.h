@@ -6,28 +6,50 @@
 #ifndef SHOAL_LIB_TRANSFORMS_PROPAGATION_FINDREMOVALS_H
 #define SHOAL_LIB_TRANSFORMS_PROPAGATION_FINDREMOVALS_H
 
-#include "Extract.h"
+#include "AnnotationChange.h"
+#include "SentFacts.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace shoal {
 
-/// By value and number of its version, what to say of the reshard that makes
-/// it.
-using Removals = llvm::DenseMap<std::pair<unsigned, unsigned>, std::string>;
+/// What to say of what is sent.
+struct Removals {
+  /// Of a reshard, by value and number of the version that it makes.
+  llvm::DenseMap<std::pair<unsigned, unsigned>, std::string> ofReshards;
+  /// Of what an op of the problem exchanges by itself.
+  llvm::DenseMap<unsigned, std::string> ofOps;
+};
 
-/// Of each reshard that sends, the one annotation that does away with it at the
+/// A changed program as it is compiled.
+struct Recompiled {
+  AssignmentCost cost;
+  /// What its plan sends.
+  SentFacts sent;
+  /// What is sent in the end, as the summary has it.
+  int64_t bytes = 0;
+};
+
+/// Compiles the program with a change; nothing where that cannot be.
+using Recompile =
+    llvm::function_ref<std::optional<Recompiled>(const AnnotationChange &)>;
+
+/// Of each reshard that sends, and of each op that sends by itself, as a sum
+/// over a split dimension, the one annotation that does away with it at the
 /// least price of the whole plan, and what is sent then: a new annotation of a
-/// value, or an annotation of the program that is left out. "no single
-/// annotation does away with it" where none was found.
+/// value, or an annotation of the program that is left out. Where none was
+/// found, a sentence that says so.
 ///
-/// Where a value lies at the least price if it is not resharded is what a
-/// search finds that counts the value's reshards as dear (a min-marginal of the
-/// plans' prices); annotations that lead there are tried one by one, each by a
-/// search of the whole program. Only the kMostExplained reshards that send most
-/// are looked at; the others say nothing. Values of regions for one device have
-/// no annotations, and are left out.
+/// Where a value lies at the least price if it is not sent is what a search
+/// finds that counts what is sent of it as dear (a min-marginal of the plans'
+/// prices); annotations that lead there are tried from the plan as it is, and
+/// the cheapest of those that do away with it are compiled. What is sent of
+/// several values may have the same annotations in common: each is tried, and
+/// compiled, once. Of what sends least beyond the kMostExplained, nothing is
+/// tried.
 Removals findRemovals(const ExtractedProblem &extracted,
-                      const Assignment &assignment, AssignmentOptions options);
+                      const Assignment &assignment,
+                      const AssignmentOptions &options,
+                      const ProblemNumbers &numbers, Recompile recompile);
 
 } // namespace shoal
 

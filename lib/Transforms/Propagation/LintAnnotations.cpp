@@ -3,6 +3,7 @@
 
 #include "LintAnnotations.h"
 #include "AnnotationText.h"
+#include "SentFacts.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/MapVector.h"
@@ -20,10 +21,11 @@ static constexpr size_t kMostReplaced = 6;
 static constexpr double kLeastShare = 0.02;
 
 namespace {
-/// What a plan costs, and the bytes of arguments that a device holds by it.
+/// What a plan costs, and the bytes that a device sends by it, and holds of
+/// arguments.
 struct Price {
   AssignmentCost cost;
-  double held = 0;
+  double sent = 0, held = 0;
 };
 
 struct Finding {
@@ -66,6 +68,9 @@ private:
     const AssignmentProblem::Op &own = problem.ops[finding.op];
     return shoal::textOf(extracted, shardingOf(*finding.instead),
                          own.deviceOrder, own.results[0]);
+  }
+  std::string describe(const Price &price) const {
+    return describeCost(price.sent, price.cost, now.cost, options);
   }
   void tellCost(const Finding &finding) const;
   void tellUnusedAxes() const;
@@ -125,7 +130,7 @@ Linter::searchWith(unsigned op,
 }
 
 Price Linter::priceOf(const Assignment &plan) const {
-  Price price{plan.cost};
+  Price price{plan.cost, countSent(problem, plan)};
   for (auto [id, op] : llvm::enumerate(problem.ops)) {
     if (!extracted.ops[id].isArgument())
       continue;
@@ -232,14 +237,14 @@ void Linter::tellCost(const Finding &finding) const {
   InFlightDiagnostic warning = mlir::emitWarning(
       locationOf(finding.op), nameOfAnnotation(extracted, finding.op));
   warning << llvm::formatv(" is dear: a device sends {0:N} bytes",
-                           int64_t(now.cost.bytes()))
+                           int64_t(now.sent))
                  .str();
   if (isBetter(finding.freed))
-    warning << ", without it " << describeCost(finding.freed.cost, now.cost);
+    warning << ", without it " << describe(finding.freed);
   if (finding.instead)
     warning.attachNote() << "with " << textOf(finding)
                          << " in its place it sends "
-                         << describeCost(finding.price.cost, now.cost);
+                         << describe(finding.price);
 }
 
 void Linter::tellUnusedAxes() const {

@@ -49,8 +49,8 @@ class CompileOptions:
       and then more is sent.
     lint: say which annotations are dear, and what might stand in their place, which
       change nothing, and which axes of the mesh split nothing.
-    removals: say of each reshard that sends which annotation does away with it at
-      the least price, and what is sent then; takes several searches for each.
+    removals: say of all that is sent which annotation does away with it at the least
+      price, and what is sent then; compiles the program anew for most of it.
     certify: say what no shardings cost less than, and how far the chosen ones are
       from that; the search goes on from there.
     warn_repeated_work: warn where all devices together compute more than so many

@@ -71,8 +71,8 @@ def Lint : PartitionOption<"lint", "bool", "lint", "",
     "Say which annotations are dear, and what might stand in their place, "
     "which change nothing, and which axes of the mesh split nothing">;
 def Removals : PartitionOption<"removals", "bool", "removals", "",
-    "Say of each reshard that sends which annotation does away with it at the "
-    "least price, and what is sent then; takes several searches for each">;
+    "Say of all that is sent which annotation does away with it at the least "
+    "price, and what is sent then; compiles the program anew for most of it">;
 def Certify : PartitionOption<"certify", "bool", "certify", "",
     "Say what no shardings cost less than, and how far the chosen ones are from "
     "that; the search goes on from there">;

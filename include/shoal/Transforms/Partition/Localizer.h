@@ -40,6 +40,10 @@ public:
   /// The type of result `index` on one device.
   mlir::RankedTensorType localResultType(unsigned index = 0) const;
 
+  /// Why something is sent for the op, and what would do away with that, where
+  /// the op says so.
+  mlir::StringAttr reason(const llvm::Twine &why) const;
+
   /// The same op on local operands and result types.
   mlir::Operation *cloneLocally();
 

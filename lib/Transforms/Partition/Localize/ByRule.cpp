@@ -73,8 +73,7 @@ static void finishReduction(Localizer &l, ReduceKind kind,
                             ArrayRef<AxisId> axes,
                             SmallVectorImpl<Value> &results) {
   MLIRContext *context = l.builder.getContext();
-  auto why = l.builder.getStringAttr(stringifyReduceKind(kind) +
-                                     " over a split dimension");
+  auto why = l.reason(stringifyReduceKind(kind) + " over a split dimension");
   for (Value &result : results)
     result = spmd::AllReduceOp::create(
         l.builder, l.getLoc(), result.getType(),

@@ -90,8 +90,7 @@ private:
 
   Value exchange() {
     Builder &b = l.builder;
-    auto why =
-        b.getStringAttr(("rows of " + l.op->getName().getStringRef()).str());
+    auto why = l.reason("rows of " + l.op->getName().getStringRef());
     return spmd::HaloExchangeOp::create(
         l.builder, l.getLoc(), resultType, l.meshSymbol,
         toAxesAttr(axes, l.mesh, b.getContext()), value,

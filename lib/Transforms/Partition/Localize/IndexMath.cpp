@@ -117,10 +117,10 @@ Value shoal::reduceOver(Localizer &l, Value value, ReduceKind kind,
   if (axes.empty())
     return value;
   MLIRContext *context = l.builder.getContext();
-  std::string why =
-      (stringifyReduceKind(kind) + " of what devices have combined").str();
+  StringAttr why =
+      l.reason(stringifyReduceKind(kind) + " of what devices have combined");
   return spmd::AllReduceOp::create(
       l.builder, l.getLoc(), value.getType(),
       ReduceKindAttr::get(context, kind), l.meshSymbol,
-      toAxesAttr(axes, l.mesh, context), value, l.builder.getStringAttr(why));
+      toAxesAttr(axes, l.mesh, context), value, why);
 }

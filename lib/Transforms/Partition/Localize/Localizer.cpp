@@ -21,11 +21,21 @@ RankedTensorType Localizer::localResultType(unsigned index) const {
                    resultShardings[index], mesh);
 }
 
+StringAttr Localizer::reason(const Twine &why) const {
+  auto removal = op->getAttrOfType<StringAttr>(kRemovalAttr);
+  return builder.getStringAttr(removal ? why + "; " + removal.getValue() : why);
+}
+
 Operation *Localizer::cloneLocally() {
   Operation *clone = builder.clone(*op);
   clone->setOperands(operands);
   clone->removeAttr(kShardingsAttr);
   clone->removeAttr(kOriginAttr);
+  // The collectives that a program has say no more than that they are its own.
+  if (clone->removeAttr(kRemovalAttr) &&
+      isa<spmd::CollectiveOpInterface>(clone))
+    clone->setAttr("why",
+                   reason(op->getName().getStringRef() + " of the program"));
   for (unsigned i = 0; i < op->getNumResults(); ++i)
     clone->getResult(i).setType(localResultType(i));
   return clone;

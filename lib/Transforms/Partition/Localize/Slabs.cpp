@@ -24,8 +24,7 @@ Slabs::Slabs(Localizer &l, ValueRange slabs, int64_t dim, ArrayRef<AxisId> axes)
       rows(typeOf(slabs[0]).getDimSize(dim)),
       axes(toAxesAttr(axes, l.mesh, l.builder.getContext())),
       type(typeOf(slabs[0])), shared(findShared(type.getShape(), dim, shards)) {
-  why = l.builder.getStringAttr(
-      ("partial results of " + l.op->getName().getStringRef()).str());
+  why = l.reason("partial results of " + l.op->getName().getStringRef());
 }
 
 ArrayAttr Slabs::axesAt(int64_t along, int64_t rank) {

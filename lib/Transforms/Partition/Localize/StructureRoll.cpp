@@ -114,7 +114,7 @@ private:
     return spmd::CollectivePermuteOp::create(
         l.builder, l.getLoc(), rows.getType(), l.meshSymbol, group,
         l.meshSymbol, group, rows, b.getI64IntegerAttr(devices % shards),
-        /*pairs=*/nullptr, b.getStringAttr("rows of shoal.roll"));
+        /*pairs=*/nullptr, l.reason("rows of shoal.roll"));
   }
 
   /// The rows from behind the dimension's end are a window of their own.

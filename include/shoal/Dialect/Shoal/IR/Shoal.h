@@ -68,6 +68,9 @@ inline constexpr llvm::StringLiteral kArgumentShardingsAttr =
 /// An array of strings, one per result: where a propagated sharding came from.
 inline constexpr llvm::StringLiteral kOriginAttr = "shoal.origin";
 
+/// A string on an op that sends by itself: what would do away with that.
+inline constexpr llvm::StringLiteral kRemovalAttr = "shoal.removal";
+
 /// Parse and print `[{"x"}, {}]`, an array of #shoal.axes.
 mlir::ParseResult parseAxesPerDim(mlir::AsmParser &parser,
                                   mlir::ArrayAttr &axes);
