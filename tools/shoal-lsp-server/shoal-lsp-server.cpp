@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization): as LLVM's are.
 static llvm::cl::opt<std::string> machineFile(
     "machine", llvm::cl::value_desc("machine.toml"),
     llvm::cl::desc(

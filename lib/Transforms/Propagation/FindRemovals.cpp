@@ -36,7 +36,6 @@ struct Sent {
 
 /// A change that was tried from the plan as it is.
 struct Tried {
-  AnnotationChange change;
   double total;
   SentFacts sent;
 };
@@ -165,7 +164,7 @@ const Tried &RemovalSearch::tryChange(const AnnotationChange &change) {
     own.values.push_back(own.values[change.value]);
     own.ops.insert(own.ops.begin() + changed.op, std::nullopt);
   }
-  found->second = {change, plan.cost.total(),
+  found->second = {plan.cost.total(),
                    shoal::listSent(changed.problem, plan, own)};
   return found->second;
 }
@@ -286,17 +285,16 @@ std::string RemovalSearch::whyNone(const Sent &sent,
 std::vector<AnnotationChange>
 RemovalSearch::rank(const Sent &sent, ArrayRef<AnnotationChange> changes,
                     bool likely) {
-  std::vector<const Tried *> list;
-  for (const AnnotationChange &change : changes)
+  // By totals, of equal ones in the order of the changes.
+  SmallVector<std::pair<double, size_t>> places;
+  for (auto [place, change] : llvm::enumerate(changes))
     if (const Tried &each = tryChange(change);
         (change.freed || isGone(sent, each.sent)) == likely)
-      list.push_back(&each);
-  llvm::stable_sort(
-      list, [](const Tried *a, const Tried *b) { return a->total < b->total; });
-  std::vector<AnnotationChange> ranked;
-  for (const Tried *each : list)
-    ranked.push_back(each->change);
-  return ranked;
+      places.emplace_back(each.total, place);
+  llvm::sort(places);
+  auto ranked = llvm::map_range(llvm::make_second_range(places),
+                                [&](size_t place) { return changes[place]; });
+  return {ranked.begin(), ranked.end()};
 }
 
 /// The cheapest of the first `most` changes, as they are compiled.
