@@ -99,6 +99,7 @@ Status Device::open() {
         "expected a GPU for each of the " + std::to_string(machine.size) +
         " processes on a machine, but they see " + std::to_string(numGpus)};
   computeStream = makeStream();
+  collectiveStreams = {makeStream()};
   return std::nullopt;
 }
 
