@@ -12,7 +12,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from shoal_testing import BIN
+# Without what tests alone need: the environment of test/real-models has no pytest.
+BIN = Path(os.environ.get("SHOAL_BUILD", Path(__file__).resolve().parents[3] / "build/release")) / "bin"
 
 # Several are named at what was combined.
 SAID = re.compile(r"gone (?P<how>with|without) (?P<sharding><@\S+, .*?>) (?:on|of) (?P<what>.*?): a device sends (?P<bytes>[\d,]+),")
