@@ -14,7 +14,6 @@ Columns: a step of the plan and of the fastest layout, all ranks' over a round, 
 place of the plan among all; the slowest layout of the first round.
 """
 
-import argparse
 import itertools
 import re
 import subprocess
@@ -25,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from plans_by_time import BUILD, freed_layers
-from predicted_steps import mpirun
+from plans_by_time import freed_layers
+from predicted_steps import BUILD, argument_parser, machine_for
 
 sys.path.insert(0, str(BUILD / "python"))
 
@@ -119,17 +118,10 @@ def run_layer(pool, name, text, options, machine, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--machine", type=Path, help="a file that shoal-bench has written")
-    parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--only", nargs="*", default=[""], help="parts of layers' names")
-    options = parser.parse_args()
+    options = argument_parser(__doc__, rounds=8).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        machine = options.machine or folder / "box.toml"
-        if not options.machine:
-            mpirun(options.ranks, BUILD / "bin/shoal-bench", "-o", machine)
+        machine = machine_for(options, folder)
         print("| layer | plan, ms | fastest, ms | ratio | place | slowest, ms | the fastest |\n|---|--:|--:|--:|--:|--:|---|")
         for name, text in bare_layers(options.ranks).items():
             if any(part in name for part in options.only):

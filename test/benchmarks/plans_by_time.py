@@ -13,7 +13,6 @@ rounds; their ratio (below 1 seconds have won); then, of either plan, bytes that
 peak memory.
 """
 
-import argparse
 import json
 import re
 import subprocess
@@ -21,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 from layer_program import Layer
-from predicted_steps import BUILD, layers, mpirun
+from predicted_steps import BUILD, argument_parser, layers, machine_for, mpirun
 
 STEPS = 40  # of a round
 
@@ -110,17 +109,10 @@ def print_table(cases):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--machine", type=Path, help="a file that shoal-bench has written")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="*", default=[""], help="parts of programs' names")
-    options = parser.parse_args()
+    options = argument_parser(__doc__, rounds=5).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        machine = options.machine or folder / "box.toml"
-        if not options.machine:
-            mpirun(options.ranks, BUILD / "bin/shoal-bench", "-o", machine)
+        machine = machine_for(options, folder)
         cases = {}
         for name, text in (freed_layers(options.ranks) | others(options.ranks)).items():
             if any(part in name for part in options.only):

@@ -287,20 +287,32 @@ def print_tasks(cases):
             print(f"  {kind:20}{1e6 * simulated:12.1f}{1e6 * measured:12.1f} us{simulated / measured:8.2f}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def argument_parser(doc, rounds):
+    """What all benchmarks take that run programs on a machine of which there is a file."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--machine", type=Path, help="a file that shoal-bench has written")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--only", nargs="*", default=[""], help="parts of programs' names")
+    return parser
+
+
+def machine_for(options, folder):
+    """The file that is given, or one that shoal-bench writes for as many ranks."""
+    if options.machine:
+        return options.machine
+    mpirun(options.ranks, BUILD / "bin/shoal-bench", "-o", folder / "box.toml")
+    return folder / "box.toml"
+
+
+def main():
+    parser = argument_parser(__doc__, rounds=3)
     parser.add_argument("--tasks", action="store_true", help="print each product and collective")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        machine = options.machine or folder / "box.toml"
-        if not options.machine:
-            mpirun(options.ranks, BUILD / "bin/shoal-bench", "-o", machine)
+        machine = machine_for(options, folder)
         texts = layers(options.ranks) | others(options.ranks) | training(options.ranks)
         cases = {
             name: compile_program(text, name, machine, folder)

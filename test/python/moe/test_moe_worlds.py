@@ -16,7 +16,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 import jax_text
 import moe_worlds as worlds
 import shoal.jax
-from frontend_testing import assert_same, evaluate, shoal
+from frontend_testing import assert_leaves_same, assert_same, evaluate, shoal
 from moe_layouts import CASES as PLACES
 from moe_layouts import statistics
 from moe_worlds import LAYOUTS, ROUTERS, arrays_of, cases, loss_of
@@ -54,19 +54,13 @@ def arguments(router):
     return {dispatcher: params for dispatcher, (params, _, _) in made.items()}, x, further
 
 
-def assert_equal(actual, expected, tolerance):
-    places = jax.tree_util.tree_leaves_with_path(expected)
-    for (path, leaf), made in zip(places, jax.tree.leaves(actual), strict=True):
-        assert_same(jax.tree_util.keystr(path), np.asarray(made), np.asarray(leaf), None, tolerance)
-
-
 @pytest.mark.parametrize("router", ROUTERS)
 def test_losses_results_and_gradients_are_those_of_xla(tmp_path, router):
     """Of every dispatcher, on one device."""
     given = arguments(router)
     native = evaluate(tmp_path, steps(shoal.sum, shoal.value_and_grad, router, Layout()), *given)
     of_xla = jax.jit(steps(jnp.sum, jax.value_and_grad, router, Layout()))(*jax.tree.map(jnp.asarray, given))
-    assert_equal(native, jax.tree.map(np.asarray, of_xla), 2e-6)
+    assert_leaves_same(native, jax.tree.map(np.asarray, of_xla), 2e-6)
 
 
 @pytest.mark.parametrize("router", ["late softmax", pytest.param("DeepSeek-V3", marks=pytest.mark.long)])
@@ -168,7 +162,7 @@ def test_attention_and_labels(tmp_path):
 
     native = evaluate(tmp_path, shoal.value_and_grad(loss, (0, 1, 2)), q, k, v, mask, labels)
     of_xla = jax.jit(jax.value_and_grad(loss, (0, 1, 2)))(q, k, v, mask, labels)
-    assert_equal(native, jax.tree.map(np.asarray, of_xla), 2e-6)
+    assert_leaves_same(native, jax.tree.map(np.asarray, of_xla), 2e-6)
 
 
 @pytest.mark.parametrize("dispatcher, layout", [("all-to-all", "EP 4"), ("slots", "EP 4"), (worlds.BY_NODES, "EP 4, 2 nodes")])
@@ -184,7 +178,7 @@ def test_shoal_jax_jit_on_four_ranks(dispatcher, layout):
 
     many = shoal.jax.jit(step(layout), mesh=mesh_of(layout.mesh), in_shardings=places)(params, x, further)
     one = jax.jit(step(Layout()))(params, x, further)
-    assert_equal(jax.tree.map(lambda leaf: leaf.numpy(), many), jax.tree.map(np.asarray, one), 1e-5)
+    assert_leaves_same(jax.tree.map(lambda leaf: leaf.numpy(), many), jax.tree.map(np.asarray, one), 1e-5)
 
 
 def of_both_worlds(case):
@@ -242,7 +236,7 @@ def test_gshards_layer_is_the_frontends(tmp_path):
 
     expected = evaluate(tmp_path, of_world(shoal.sum, shoal.value_and_grad), *args)
     of_jax = of_world(jnp.sum, jax.value_and_grad)
-    assert_equal(jax.jit(of_jax)(*args), expected, 1e-6)
+    assert_leaves_same(jax.jit(of_jax)(*args), expected, 1e-6)
     with jax.sharding.use_abstract_mesh(mesh_of(shoal.Mesh(expert=4))):
         annotated = str(jax.make_jaxpr(lambda *args: moe_layer(*args, capacity_factor=1.25).y)(*map(jnp.asarray, args)))
     assert annotated.count("sharding_constraint[") > 4 and "sharding_constraint[" not in str(jax.make_jaxpr(of_jax)(*args))

@@ -52,6 +52,15 @@ def assert_same(name, actual, expected, dtype=None, tolerance=2e-6):
     assert difference <= tolerance, f"{message}, by {difference}"
 
 
+def assert_leaves_same(actual, expected, tolerance):
+    """Of two trees of one structure, by JAX's names of places."""
+    import jax
+
+    places = jax.tree_util.tree_leaves_with_path(expected)
+    for (path, leaf), made in zip(places, jax.tree.leaves(actual), strict=True):
+        assert_same(jax.tree_util.keystr(path), np.asarray(made), np.asarray(leaf), None, tolerance)
+
+
 def assert_cases(tmp_path, cases, *args, tolerance=2e-6):
     """Each case, a function of a module and the arrays, is the same of shoal and of NumPy.
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shoal.jax
-from frontend_testing import assert_same, evaluate, shoal
+from frontend_testing import assert_leaves_same, assert_same, evaluate, shoal
 from shoal import P, optim, train
 from shoal.arrays import mesh_of, named_shardings
 from shoal.models import from_config
@@ -41,12 +41,6 @@ def begun(model, optimizer):
     return state, rng.integers(0, model.config.vocab_size, (8, 9)).astype(np.int32)
 
 
-def assert_equal(actual, expected, tolerance):
-    places = jax.tree_util.tree_leaves_with_path(expected)
-    for (path, leaf), made in zip(places, jax.tree.leaves(actual), strict=True):
-        assert_same(jax.tree_util.keystr(path), np.asarray(made), np.asarray(leaf), None, tolerance)
-
-
 @pytest.mark.parametrize("name", STEPS)
 def test_steps_are_the_frontends(tmp_path, name):
     """State and metrics: counts of micro-batches are summed, the bias moves by them. Of sums in another order an update by
@@ -57,7 +51,7 @@ def test_steps_are_the_frontends(tmp_path, name):
     step = train.step(model.loss, optimizer, has_aux=True, **told)
     expected, metrics = evaluate(tmp_path, step, state, tokens)
     made, of_jax = jax.jit(step)(jax.tree.map(jax.numpy.asarray, state), tokens)
-    assert_equal(of_jax, metrics, 1e-5)
+    assert_leaves_same(of_jax, metrics, 1e-5)
     assert int(np.asarray(metrics["counts"]).sum()) == int(of_jax["counts"].sum()) > 0
     largest = [np.abs(np.asarray(a) - np.asarray(b)).max() for a, b in zip(jax.tree.leaves(made.params), jax.tree.leaves(expected.params), strict=True)]
     assert max(largest) <= 2.1e-2 and np.mean(largest) < 1e-4
