@@ -10,7 +10,7 @@ import pytest
 
 from checkpoint_cases import devices, same_bits
 from frontend_testing import assert_same, evaluate, shoal
-from moe_layouts import CASES, all_statistics, layer_of, program, rank_generator, statistics
+from moe_layouts import CASES, all_statistics, assert_drops, program, rank_generator, statistics
 from shoal import checkpoints
 from shoal.frontend.annotations import as_sharding
 from shoal.frontend.pytrees import flatten
@@ -472,22 +472,8 @@ def test_a_devices_room(tmp_path, name):
     kept = first_rows(experts, layout, math.ceil(0.75 * tokens * 2))
     assert 0.5 * kept.size < kept.sum() < kept.size
 
-    def step(layer, x, params):
-        def loss(x, params):
-            made = layer(x, params)
-            return shoal.sum(made[0] ** 2), made
-
-        return shoal.value_and_grad(loss, (0, 1), has_aux=True)(x, params)
-
-    def exchanged(x, params):
-        out = moe(x, params, config, layout)
-        return out.y, out.metrics.counts, out.metrics.kept
-
     plain = MoeConfig.flat(8, 8, moe_token_dispatcher_type="sort")
-    wanted = evaluate(tmp_path, lambda x, p, kept: step(lambda *a: layer_of(*a, plain, kept), x, p), x, params, kept)
-    made = evaluate(tmp_path, lambda x, p: step(exchanged, x, p), x, params, mesh=layout.mesh, devices=count)
-    for expected, actual in zip(flatten(wanted)[0], flatten(made)[0]):
-        assert_same(name, actual, expected, np.float32, 1e-5)
+    assert_drops(tmp_path, name, config, plain, layout, x, params, kept)
 
 
 def test_room_is_what_a_buffer_takes():

@@ -9,7 +9,7 @@ import pytest
 
 from frontend_testing import assert_same, evaluate, shoal
 from shoal.frontend.pytrees import flatten
-from moe_layouts import layer_of, statistics
+from moe_layouts import assert_drops, statistics
 from shoal.frontend.tracing import trace_program
 from shoal_testing import BIN, mpirun, needs_emulation, run, save_inputs
 from shoal.moe import Layout, MoeConfig, init_params, moe, param_shapes, plan_dispatch, total_loss
@@ -118,22 +118,8 @@ def test_what_finds_no_room_is_dropped(tmp_path, name):
     kept = kept_by_nodes(experts, nodes, local, factor)
     assert 0.4 * kept.size < kept.sum() < kept.size
 
-    def gradients(layer, x, params):
-        def loss(x, params):
-            made = layer(x, params)
-            return shoal.sum(made[0] ** 2), made
-
-        return shoal.value_and_grad(loss, (0, 1), has_aux=True)(x, params)
-
-    def exchanged(x, params):
-        out = moe(x, params, config, layout)
-        return out.y, out.metrics.counts, out.metrics.kept
-
     plain = config_of({**fields, "moe_token_dispatcher_type": "sort"})
-    wanted = evaluate(tmp_path, lambda x, p, kept: gradients(lambda *a: layer_of(*a, plain, kept), x, p), x, params, kept)
-    made = evaluate(tmp_path, lambda x, p: gradients(exchanged, x, p), x, params, mesh=layout.mesh, devices=layout.mesh.size)
-    for expected, actual in zip(flatten(wanted)[0], flatten(made)[0], strict=True):
-        assert_same(name, actual, expected, np.float32, 1e-5)
+    assert_drops(tmp_path, name, config, plain, layout, x, params, kept)
 
 
 @pytest.mark.parametrize("name", ["2 x 2", "4 x 2, groups"])

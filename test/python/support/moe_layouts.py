@@ -13,6 +13,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import shoal
+from shoal import arrays
+from shoal.frontend.pytrees import flatten
 from shoal.moe import (
     Layout, MoeConfig, apply_experts, combine, dispatch, limit, metrics_of, moe, param_shapes, param_shardings, route,
 )  # fmt: skip
@@ -202,7 +204,30 @@ def layer_of(x, params, config, kept):
     tokens = x.reshape(1, -1, x.shape[2])
     routing = limit(route(tokens, params, config), config)
     kept = kept.reshape(routing.experts.shape)
-    routing = routing._replace(kept=kept, weights=shoal.where(kept, routing.weights, 0.0))
+    routing = routing._replace(kept=kept, weights=arrays.where(kept, routing.weights, 0.0))
     buffers = apply_experts(dispatch(tokens, routing, config), params, config)
     metrics = metrics_of(routing)
     return combine(buffers, routing, config).reshape(*x.shape), metrics.counts, metrics.kept
+
+
+def assert_drops(tmp_path, name, config, plain, layout, x, params, kept):
+    """y, gradients and metrics of a layer over devices are those of `plain` on one, in which these choices [.., S, k] alone
+    are kept."""
+    from frontend_testing import assert_same, evaluate
+    from frontend_testing import shoal as world  # JAX's, where tests run in that
+
+    def step(layer, x, params):
+        def loss(x, params):
+            made = layer(x, params)
+            return world.sum(made[0] ** 2), made
+
+        return world.value_and_grad(loss, (0, 1), has_aux=True)(x, params)
+
+    def exchanged(x, params):
+        out = moe(x, params, config, layout)
+        return out.y, out.metrics.counts, out.metrics.kept
+
+    wanted = evaluate(tmp_path, lambda x, p, kept: step(lambda *a: layer_of(*a, plain, kept), x, p), x, params, kept)
+    made = evaluate(tmp_path, lambda x, p: step(exchanged, x, p), x, params, mesh=layout.mesh, devices=layout.mesh.size)
+    for expected, actual in zip(flatten(wanted)[0], flatten(made)[0], strict=True):
+        assert_same(name, actual, expected, np.float32, 1e-5)
