@@ -15,6 +15,7 @@
 namespace shoal {
 
 struct Cluster;
+class ReshardPrices;
 
 /// What an annotation says of one dimension.
 struct DimConstraint {
@@ -112,6 +113,9 @@ struct AssignmentOptions {
   /// Outlives the search. Then flopsPerByte is operations in a nanosecond of
   /// what is no product, memoryWeight the nanoseconds of a byte of memory.
   const Cluster *cluster = nullptr;
+  /// Where searches leave what they work out of reshards, and look for it;
+  /// nothing: it is lost. Outlives the search.
+  ReshardPrices *reshardPrices = nullptr;
   /// Machine balance: operations that take as long as sending a byte. By
   /// default bytes decide, as in the figures of the method; a target's own is
   /// in Machine.h.
@@ -202,9 +206,10 @@ struct Assignment {
 /// pulls its neighbours along, and moves of many ops at once; the same again
 /// from nothing split, from what is found where arithmetic counts ten times as
 /// much, and, where annotations only ask, from what is found where they bind;
-/// the cheapest is kept. Layers that repeat are searched once. Constraints hold
-/// exactly. An argument or program result without one takes any sharding, not
-/// partial, free of charge.
+/// the cheapest is kept. Where axes are cut it begins from what it finds where
+/// they are whole, and from the hints. Layers that repeat are searched once.
+/// Constraints hold exactly. An argument or program result without one takes
+/// any sharding, not partial, free of charge.
 ///
 /// The answer depends on the problem alone, and not on the order of independent
 /// ops in it. Work is linear in ops and does not

@@ -7,7 +7,9 @@
 #include "Fold.h"
 #include "LowerBound.h"
 #include "Search.h"
+#include "WholeAxes.h"
 #include "shoal/Sharding/CanonicalOrder.h"
+#include "shoal/Sharding/ReshardPrices.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -62,12 +64,13 @@ private:
     double AssignmentOptions::*slack;
     SearchEffort least;
   };
-  static const Start kStarts[4];
+  static const Start kStarts[4], kStartsOfCutAxes[2];
 
   std::optional<Choices> chooseByHints(const Plan *best);
   std::optional<Choices> chooseNothing(const Plan *best);
   std::optional<Choices> chooseDearArithmetic(const Plan *best);
   std::optional<Choices> chooseBindingHints(const Plan *best);
+  std::optional<Choices> chooseWholeAxes(const Plan *best);
   Plan searchFrom(llvm::ArrayRef<Start> starts,
                   llvm::ArrayRef<FoundMoves> tried);
   Plan searchWhole();
@@ -85,6 +88,8 @@ private:
   AssignmentProblem problem;
   CostTables tables;
   std::vector<FoundMoves> moves;
+  /// Where some of the problem's are cut.
+  std::optional<WholeAxes> wholeAxes;
 };
 } // namespace
 
@@ -133,6 +138,13 @@ const Search::Start Search::kStarts[] = {
      SearchEffort::Full},
 };
 
+const Search::Start Search::kStartsOfCutAxes[] = {
+    {"what is found where axes are whole", &Search::chooseWholeAxes,
+     &AssignmentOptions::slack, SearchEffort::Quick},
+    {"the hints", &Search::chooseByHints, &AssignmentOptions::slack,
+     SearchEffort::Full},
+};
+
 std::optional<Search::Choices> Search::chooseByHints(const Plan *) {
   return chooseGreedily(tables, hints);
 }
@@ -163,12 +175,23 @@ std::optional<Search::Choices> Search::chooseBindingHints(const Plan *best) {
   if (best && followsHints(*best, given))
     return std::nullopt;
   AssignmentProblem other = withBindingHints(given);
-  CostTables binding(other, options, preferredAxisOrder(other), &hints,
-                     &tables);
+  CostTables binding(other, options, preferredAxisOrder(other), &hints);
   Plan plan(binding, *chooseNothing(nullptr));
   improve(plan, options.slack, moves);
   return copyChoices(tables, plan,
                      llvm::to_vector(llvm::seq<unsigned>(problem.ops.size())));
+}
+
+/// Axes are cut for the sake of few reshapes; most values have all parts of an
+/// axis at one place, to which the parts would have to come one by one.
+std::optional<Search::Choices> Search::chooseWholeAxes(const Plan *) {
+  Search search(wholeAxes->problem, options);
+  Plan found = search.searchWhole();
+  std::vector<FactorSharding> split;
+  split.reserve(problem.ops.size());
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    split.push_back(wholeAxes->expand(found.resolved(op).sharding));
+  return findChoices(tables, split);
 }
 
 Plan Search::searchFrom(llvm::ArrayRef<Start> starts,
@@ -200,8 +223,12 @@ Plan Search::searchFrom(llvm::ArrayRef<Start> starts,
 //===----------------------------------------------------------------------===//
 
 Plan Search::searchWhole() {
-  if (options.effort >= SearchEffort::Quick)
+  if (options.effort >= SearchEffort::Quick) {
     moves = findMoves(problem);
+    wholeAxes = mergeSubAxes(given);
+  }
+  if (wholeAxes)
+    return searchFrom(kStartsOfCutAxes, moves);
   if (options.effort < SearchEffort::Full || !isNarrow())
     return searchFrom(kStarts, moves);
   Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(2), moves);
@@ -398,10 +425,26 @@ static Assignment inOriginalOrder(Assignment assignment,
   return assignment;
 }
 
+namespace {
+/// Options with prices of reshards: the caller's, or some for one search.
+struct PricedOptions {
+  explicit PricedOptions(const AssignmentOptions &given) : options(given) {
+    if (!options.reshardPrices)
+      options.reshardPrices = &own;
+  }
+  PricedOptions(const PricedOptions &) = delete;
+
+  ReshardPrices own;
+  AssignmentOptions options;
+};
+} // namespace
+
 Assignment shoal::assignShardings(const AssignmentProblem &problem,
                                   const AssignmentOptions &options) {
   ReorderedProblem canonical(problem, canonicalOrder(problem));
-  return inOriginalOrder(Search(canonical.problem, options).run(), canonical);
+  PricedOptions priced(options);
+  return inOriginalOrder(Search(canonical.problem, priced.options).run(),
+                         canonical);
 }
 
 /// `seeds`: where chains begin; they are copies, or what was changed.
@@ -418,7 +461,8 @@ static Assignment searchFrom(const AssignmentProblem &problem,
   }
   auto seedPlaces = llvm::map_to_vector(
       seeds, [&](unsigned original) { return places[original]; });
-  return inOriginalOrder(Search(canonical.problem, options)
+  PricedOptions priced(options);
+  return inOriginalOrder(Search(canonical.problem, priced.options)
                              .improveFrom(begin, seedPlaces, areCopies),
                          canonical);
 }

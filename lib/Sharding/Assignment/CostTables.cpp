@@ -67,19 +67,25 @@ static AxisList axesOfOperands(const Problem &problem, const Problem::Op &op,
 }
 
 CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
-                       const AxisList &axisOrder, const Hints *hints,
-                       const CostTables *alike)
+                       const AxisList &axisOrder, const Hints *hints)
     : problem(problem), options(options),
       emptyShards(asksForEmptyShards(problem)),
       partialValues(asksForPartialValues(problem)),
       flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)),
       valueClasses(findValueClasses(problem)),
-      shapeClasses(findShapeClasses(problem)),
-      shared(alike ? alike->shared : std::make_shared<LayoutTable>()),
+      sent(options.reshardPrices ? options.reshardPrices->over(problem)
+                                 : ownReshards),
       known(std::make_unique<Known>()),
       knownCosts(&known->costs[flopsPerByte]) {
   if (options.cluster)
     times.emplace(*options.cluster);
+  for (const Problem::Value &value : problem.values) {
+    std::string key;
+    addShape(value, key);
+    shapes.push_back(numberOfKey(key, sent.shapes));
+    addToKey(value.elementBytes, key);
+    types.push_back(numberOfKey(key, sent.types));
+  }
   std::vector<const Problem::Op *> makers(problem.values.size(), nullptr);
   for (const Problem::Op &op : problem.ops)
     for (unsigned value : op.results)
@@ -151,12 +157,13 @@ LayoutId CostTables::intern(const Layout &layout) {
   for (const AxisList &dim : layout.sharding.dims)
     addListToKey(dim, key);
   addListToKey(layout.sharding.partial, key);
-  auto [it, isNew] = shared->ids.try_emplace(key, shared->layouts.size());
+  auto [it, isNew] = ids.try_emplace(key, layouts.size());
   if (!isNew)
     return it->second;
-  shared->layouts.push_back(layout);
+  layouts.push_back(layout);
+  numbers.push_back(numberOfKey(key, sent.layouts));
   llvm::SmallVector<int, 4> &where =
-      shared->locations.emplace_back(problem.mesh.axes.size(), Nowhere);
+      locations.emplace_back(problem.mesh.axes.size(), Nowhere);
   for (auto [d, dim] : llvm::enumerate(layout.sharding.dims))
     for (AxisId axis : dim)
       where[axis] = d;
@@ -207,18 +214,11 @@ Resharded CostTables::withManualDims(unsigned value, LayoutId from,
           isReordered ? &meshes[target.deviceOrder] : nullptr};
 }
 
-/// All keys are below 2^64.
-static uint64_t keyOf(unsigned valueClass, LayoutId from, LayoutId to) {
-  assert(from < (1u << 22) && to < (1u << 22) && valueClass < (1u << 20) &&
-         "the key would overflow");
-  return uint64_t(valueClass) << 44 | uint64_t(from) << 22 | to;
-}
-
 double CostTables::elementsOf(unsigned value, LayoutId from, LayoutId to,
                               bool byPlan) {
   auto [elements, isNew] =
-      (byPlan ? shared->planned : shared->bounds)
-          .try_emplace(keyOf(shapeClasses[value], from, to));
+      (byPlan ? sent.planned : sent.bounds)
+          .try_emplace(reshardKey(shapes[value], numbers[from], numbers[to]));
   if (!isNew)
     return elements->second;
   const auto &[shape, elementBytes, source, target, mesh, targetMesh] =
@@ -228,6 +228,14 @@ double CostTables::elementsOf(unsigned value, LayoutId from, LayoutId to,
              : reshardBytes(shape, /*elementBytes=*/1, source, target,
                             problem.mesh, targetMesh != nullptr);
   return elements->second;
+}
+
+double CostTables::nanosecondsOf(unsigned value, LayoutId from, LayoutId to) {
+  auto [time, isNew] = sent.times.try_emplace(
+      reshardKey(types[value], numbers[from], numbers[to]));
+  if (isNew)
+    time->second = times->reshard(withManualDims(value, from, to));
+  return time->second;
 }
 
 double CostTables::reshardBytesOf(unsigned value, LayoutId from, LayoutId to) {
@@ -242,7 +250,7 @@ double CostTables::reshardBytesOf(unsigned value, LayoutId from, LayoutId to) {
 CostTables::SendingPrice CostTables::sendingPrice(unsigned value, LayoutId from,
                                                   LayoutId to) {
   if (times)
-    return {times->reshard(withManualDims(value, from, to)), 0};
+    return {nanosecondsOf(value, from, to), 0};
   double bytes = reshardBytesOf(value, from, to);
   return {bytes, bytes > 0 ? options.latencyBytes : 0}; // (R3)
 }
@@ -251,7 +259,7 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
   if (from == to) // (R1)
     return 0;
   auto [price, isNew] = reshards.try_emplace(
-      keyOf(valueClasses[value], from, to), kForbidden); // (R2)
+      reshardKey(valueClasses[value], from, to), kForbidden); // (R2)
   if (isNew && (partialValues ||
                 canReshard(layout(from).sharding, layout(to).sharding))) {
     SendingPrice each = sendingPrice(value, from, to);
@@ -265,7 +273,7 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
 double CostTables::leastReshard(unsigned value, LayoutId from, LayoutId to) {
   bool isBounded = options.pricePlans && !times;
   if (from == to || !isBounded ||
-      reshards.contains(keyOf(valueClasses[value], from, to)))
+      reshards.contains(reshardKey(valueClasses[value], from, to)))
     return reshard(value, from, to);
   if (!partialValues && !canReshard(layout(from).sharding, layout(to).sharding))
     return kForbidden;

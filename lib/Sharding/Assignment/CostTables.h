@@ -8,6 +8,7 @@
 #ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_COSTTABLES_H
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_COSTTABLES_H
 
+#include "ReshardTable.h"
 #include "TimePrices.h"
 #include "shoal/Sharding/Propagation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -127,25 +128,11 @@ std::vector<AxisList> axisOrdersOf(const AssignmentProblem::Op &op,
 struct Known;
 struct KnownCosts;
 
-/// The layouts that a search met, and what moves between them send.
-struct LayoutTable {
-  std::deque<Layout> layouts;
-  /// Of each, by axis.
-  std::vector<llvm::SmallVector<int, 4>> locations;
-  llvm::StringMap<LayoutId> ids;
-  /// By the class of a value's shape, from and to: elements that the plan of a
-  /// reshard sends, and that any plan sends at least.
-  llvm::DenseMap<uint64_t, double> planned, bounds;
-};
-
 class CostTables {
 public:
-  /// Without hints no annotation splits anything. `alike`: of a problem with
-  /// the same values over the same mesh, whose layouts and what moves between
-  /// them send are these, too.
+  /// Without hints no annotation splits anything.
   CostTables(const AssignmentProblem &problem, const AssignmentOptions &options,
-             const AxisList &axisOrder, const Hints *hints = nullptr,
-             const CostTables *alike = nullptr);
+             const AxisList &axisOrder, const Hints *hints = nullptr);
   ~CostTables();
 
   const AssignmentProblem &problem;
@@ -167,10 +154,8 @@ public:
   KnownCosts &getKnownCosts() { return *knownCosts; }
 
   LayoutId intern(const Layout &layout);
-  const Layout &layout(LayoutId id) const { return shared->layouts[id]; }
-  int location(LayoutId id, AxisId axis) const {
-    return shared->locations[id][axis];
-  }
+  const Layout &layout(LayoutId id) const { return layouts[id]; }
+  int location(LayoutId id, AxisId axis) const { return locations[id][axis]; }
 
   /// Price of turning one layout of `value` into another: bytes and latency, or
   /// time, and computeIfSent.
@@ -191,6 +176,7 @@ public:
 private:
   /// Elements of a value that the reshard sends, by its plan or the bound.
   double elementsOf(unsigned value, LayoutId from, LayoutId to, bool byPlan);
+  double nanosecondsOf(unsigned value, LayoutId from, LayoutId to);
   std::unique_ptr<Choice> resolve(OpClass &opClass, ChoiceIndex index);
   std::optional<OpShardings> shardingsOf(const OpClass &opClass,
                                          const FactorSharding &choice) const;
@@ -214,9 +200,18 @@ private:
   std::vector<Mesh> meshes;
   std::vector<std::unique_ptr<OpClass>> classes;
   std::vector<unsigned> opClasses, kinds, valueClasses;
-  /// Values of equal shapes have reshards of as many elements.
-  std::vector<unsigned> shapeClasses;
-  std::shared_ptr<LayoutTable> shared;
+  /// The layouts that the search met: numbers of its own, as what it finds
+  /// depends on no search before.
+  std::deque<Layout> layouts;
+  /// Of each, by axis.
+  std::vector<llvm::SmallVector<int, 4>> locations;
+  llvm::StringMap<LayoutId> ids;
+  /// Where the options have none.
+  ReshardTable ownReshards;
+  /// What is known of reshards, and the numbers there of values' shapes and
+  /// types and of layouts.
+  ReshardTable &sent;
+  std::vector<unsigned> shapes, types, numbers;
   /// Prices by class, from and to.
   llvm::DenseMap<uint64_t, double> reshards;
   std::unique_ptr<Known> known;

@@ -10,7 +10,7 @@ using namespace shoal::assignment;
 
 using Problem = AssignmentProblem;
 
-static void addShape(const Problem::Value &value, std::string &key) {
+void assignment::addShape(const Problem::Value &value, std::string &key) {
   addListToKey(value.shape, key);
   addListToKey(value.manualAxes, key);
 }
@@ -22,27 +22,16 @@ static void addValueType(const Problem::Value &value, std::string &key) {
   addToKey(value.flopsIfSent, key);
 }
 
-static std::vector<unsigned> findClasses(const Problem &problem,
-                                         void (*addKey)(const Problem::Value &,
-                                                        std::string &)) {
+std::vector<unsigned>
+assignment::findValueClasses(const AssignmentProblem &problem) {
   llvm::StringMap<unsigned> ids;
   std::vector<unsigned> classes;
   for (const Problem::Value &value : problem.values) {
     std::string key;
-    addKey(value, key);
+    addValueType(value, key);
     classes.push_back(ids.try_emplace(key, ids.size()).first->second);
   }
   return classes;
-}
-
-std::vector<unsigned>
-assignment::findValueClasses(const AssignmentProblem &problem) {
-  return findClasses(problem, addValueType);
-}
-
-std::vector<unsigned>
-assignment::findShapeClasses(const AssignmentProblem &problem) {
-  return findClasses(problem, addShape);
 }
 
 static void addTensors(llvm::ArrayRef<DimFactors> tensors, std::string &key) {

@@ -14,8 +14,8 @@ namespace shoal::assignment {
 /// Of each value a number: values of equal numbers have equal types and
 /// weights, so that their reshards cost the same.
 std::vector<unsigned> findValueClasses(const AssignmentProblem &problem);
-/// The same by shapes and manual axes alone.
-std::vector<unsigned> findShapeClasses(const AssignmentProblem &problem);
+/// All that what a reshard of the value sends depends on, in elements.
+void addShape(const AssignmentProblem::Value &value, std::string &key);
 
 /// All that an op's choices and their prices depend on but its annotation:
 /// rule, weight and the classes of its values.

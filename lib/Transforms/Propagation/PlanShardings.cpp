@@ -10,6 +10,7 @@
 #include "shoal/Dialect/Shoal/IR/SignatureNames.h"
 #include "shoal/Machine/Cluster.h"
 #include "shoal/Sharding/MeshSearch.h"
+#include "shoal/Sharding/ReshardPrices.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -45,6 +46,7 @@ public:
   Planner(ModuleOp module, const PlanOptions &options)
       : module(module), options(options) {
     assignment.pricePlans = true;
+    assignment.reshardPrices = &reshardPrices;
     priceOn(*options.cluster, assignment);
   }
   FailureOr<PlannedShardings> run();
@@ -61,7 +63,12 @@ private:
     Extracted extracted;
     MeshPlan plan;
   };
-  FailureOr<Compiled> compile(const Mesh &mesh);
+  FailureOr<Compiled> compile(const Mesh &mesh, SearchEffort effort);
+  using Annotations = std::vector<std::pair<Value, Sharding>>;
+  FailureOr<Compiled> compileWith(const Annotations &annotations,
+                                  const Mesh &mesh, SearchEffort effort);
+  Annotations leaveOutWhatChangesNothing(Annotations kept, const Mesh &mesh,
+                                         double enough);
   ShardingConstraintOp annotate(Value value, const Sharding &sharding,
                                 const Mesh &mesh);
   FailureOr<unsigned> annotateValues(MeshPlan &best,
@@ -70,6 +77,8 @@ private:
 
   ModuleOp module;
   const PlanOptions &options;
+  /// Of all searches, most of which are of nearly the same program.
+  ReshardPrices reshardPrices;
   AssignmentOptions assignment;
   func::FuncOp function;
   MeshOp meshOp;
@@ -209,15 +218,19 @@ void Planner::annotateArguments(const Extracted &extracted,
                  FlatSymbolRefAttr::get(meshOp.getSymNameAttr())));
 }
 
-/// What a compilation finds from what is annotated.
-FailureOr<Planner::Compiled> Planner::compile(const Mesh &mesh) {
+/// What a compilation finds from what is annotated; with less effort nearly
+/// nothing that it does not find.
+FailureOr<Planner::Compiled> Planner::compile(const Mesh &mesh,
+                                              SearchEffort effort) {
   FailureOr<Extracted> extracted = extract();
   if (failed(extracted))
     return failure();
   const AssignmentProblem &problem = extracted->problem.problem;
   MeshPlan plan;
   plan.mesh = mesh;
-  plan.assignment = assignShardings(problem, assignment);
+  AssignmentOptions search = assignment;
+  search.effort = effort;
+  plan.assignment = assignShardings(problem, search);
   plan.cost = plan.assignment.cost.total();
   plan.heldBytes = heldBytes(problem, plan.assignment);
   LDBG() << "from annotations: " << plan.cost;
@@ -262,6 +275,42 @@ static void erase(ShardingConstraintOp annotation) {
   annotation.erase();
 }
 
+FailureOr<Planner::Compiled>
+Planner::compileWith(const Annotations &annotations, const Mesh &mesh,
+                     SearchEffort effort) {
+  SmallVector<ShardingConstraintOp> made;
+  for (auto &[value, sharding] : annotations)
+    made.push_back(annotate(value, sharding, mesh));
+  FailureOr<Compiled> compiled = compile(mesh, effort);
+  llvm::for_each(made, erase);
+  return compiled;
+}
+
+/// Quick searches tell what can go: full ones find it, too.
+Planner::Annotations Planner::leaveOutWhatChangesNothing(Annotations kept,
+                                                         const Mesh &mesh,
+                                                         double enough) {
+  FailureOr<Compiled> all = compileWith(kept, mesh, SearchEffort::Quick);
+  if (failed(all))
+    return kept;
+  enough = std::max(enough, all->plan.cost);
+  unsigned trials = 0;
+  // Without any it was compiled before.
+  for (size_t size = kept.size() / 2; size > 0; size /= 2)
+    for (size_t begin = 0; begin < kept.size() && trials < kMaxTrials;) {
+      Annotations fewer = kept;
+      auto first = fewer.begin() + begin;
+      fewer.erase(first, first + std::min(size, fewer.size() - begin));
+      ++trials;
+      FailureOr<Compiled> other = compileWith(fewer, mesh, SearchEffort::Quick);
+      if (succeeded(other) && other->plan.cost <= enough)
+        kept = std::move(fewer);
+      else
+        begin += size;
+    }
+  return kept;
+}
+
 /// Annotates what lies otherwise where a compilation does not find the plan;
 /// then takes away what changes nothing, half of the annotations at a time,
 /// then a quarter (Zeller and Hildebrandt, "Simplifying and isolating
@@ -270,47 +319,21 @@ static void erase(ShardingConstraintOp annotation) {
 FailureOr<unsigned> Planner::annotateValues(MeshPlan &best,
                                             const Extracted &extracted) {
   const double enough = best.cost * (1 + kSameCost);
-  FailureOr<Compiled> compiled = compile(best.mesh);
+  FailureOr<Compiled> compiled = compile(best.mesh, assignment.effort);
   if (failed(compiled))
     return failure();
-  std::vector<std::pair<Value, Sharding>> kept;
+  Annotations kept;
   if (compiled->plan.cost > enough) {
     auto found = layoutsOf(compiled->extracted, compiled->plan.assignment);
     for (auto &[value, sharding] : layoutsOf(extracted, best.assignment))
       if (auto *other = found.find(value);
           other == found.end() || other->second != sharding)
         kept.emplace_back(value, sharding);
+    kept = leaveOutWhatChangesNothing(std::move(kept), best.mesh, enough);
+    compiled = compileWith(kept, best.mesh, assignment.effort);
+    if (failed(compiled))
+      return failure();
   }
-  auto compileWith = [&](ArrayRef<std::pair<Value, Sharding>> annotated) {
-    SmallVector<ShardingConstraintOp> made;
-    for (auto &[value, sharding] : annotated)
-      made.push_back(annotate(value, sharding, best.mesh));
-    FailureOr<Compiled> compiled = compile(best.mesh);
-    llvm::for_each(made, erase);
-    return compiled;
-  };
-  if (!kept.empty()) {
-    compiled = compileWith(kept);
-    unsigned trials = 0;
-    for (size_t size = kept.size(); size > 0 && succeeded(compiled); size /= 2)
-      for (size_t begin = 0; begin < kept.size() && trials < kMaxTrials;) {
-        std::vector<std::pair<Value, Sharding>> fewer = kept;
-        auto first = fewer.begin() + begin;
-        fewer.erase(first, first + std::min(size, fewer.size() - begin));
-        ++trials;
-        FailureOr<Compiled> other = compileWith(fewer);
-        if (failed(other))
-          return failure();
-        if (other->plan.cost <= std::max(enough, compiled->plan.cost)) {
-          kept = std::move(fewer);
-          compiled = std::move(other);
-        } else {
-          begin += size;
-        }
-      }
-  }
-  if (failed(compiled))
-    return failure();
   for (auto &[value, sharding] : kept)
     annotate(value, sharding, best.mesh);
   compiled->plan.leastCost = best.leastCost;
