@@ -1,15 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "File.h"
+#include "FileWindows.h"
 #include "shoal/Support/Npy.h"
 #include "shoal/Support/SmallFloat.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <utility>
 
 namespace shoal::support {
 
@@ -18,60 +15,6 @@ Block wholeBlock(std::span<const int64_t> shape) {
 }
 
 namespace {
-/// An open file; every failure names it.
-class File {
-public:
-  File(const std::string &path, int flags)
-      : path(path), descriptor(open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~File() {
-    if (isOpen())
-      close(descriptor);
-  }
-  File(const File &) = delete;
-  File &operator=(const File &) = delete;
-
-  bool isOpen() const { return descriptor >= 0; }
-  int handle() const { return descriptor; }
-  /// False where the system fails by now to write what it had accepted.
-  bool finish() { return close(std::exchange(descriptor, -1)) == 0; }
-
-  Error error(const std::string &what) const { return {path + ": " + what}; }
-  /// With the system's reason for the call that has just failed.
-  Error systemError(const std::string &what) const {
-    return error(what + ": " + std::strerror(errno));
-  }
-
-  /// Reads up to `count` bytes; fewer at the end of the file, -1 on failure.
-  int64_t readAt(void *buffer, int64_t count, int64_t offset) const {
-    return transfer(pread, static_cast<char *>(buffer), count, offset);
-  }
-  int64_t writeAt(const void *buffer, int64_t count, int64_t offset) const {
-    return transfer(pwrite, static_cast<const char *>(buffer), count, offset);
-  }
-
-private:
-  template <typename Call, typename Pointer>
-  int64_t transfer(Call call, Pointer buffer, int64_t count,
-                   int64_t offset) const {
-    int64_t done = 0;
-    while (done < count) {
-      ssize_t step =
-          call(descriptor, buffer + done, count - done, offset + done);
-      if (step < 0 && errno == EINTR)
-        continue;
-      if (step < 0)
-        return -1;
-      if (step == 0)
-        break;
-      done += step;
-    }
-    return done;
-  }
-
-  std::string path;
-  int descriptor;
-};
-
 /// How the elements of a file become those of a buffer.
 enum class Decoding { Copy, RoundedF32, Bool, None };
 } // namespace
@@ -166,8 +109,8 @@ static Result<Decoding> checkHeader(const File &file, const NpyHeader &header,
 }
 
 /// `to` rounds to T.
-template <typename T, T (*to)(float)>
-static bool readRounded(const File &file, int64_t count, int64_t offset,
+template <typename T, T (*to)(float), typename Source>
+static bool readRounded(Source &file, int64_t count, int64_t offset,
                         char *bytes) {
   T *target = reinterpret_cast<T *>(bytes);
   constexpr int64_t chunk = 1 << 16;
@@ -183,7 +126,8 @@ static bool readRounded(const File &file, int64_t count, int64_t offset,
   return true;
 }
 
-static bool readRounded(const File &file, ElementType type, int64_t count,
+template <typename Source>
+static bool readRounded(Source &file, ElementType type, int64_t count,
                         int64_t offset, char *target) {
   switch (type) {
   case ElementType::F8E4M3FN:
@@ -196,7 +140,9 @@ static bool readRounded(const File &file, ElementType type, int64_t count,
   }
 }
 
-static bool readRun(const File &file, Decoding decoding, ElementType type,
+/// `file`: a File or its windows.
+template <typename Source>
+static bool readRun(Source &file, Decoding decoding, ElementType type,
                     int64_t dataOffset, int64_t globalIndex, char *target,
                     int64_t count) {
   if (decoding == Decoding::RoundedF32)
@@ -212,6 +158,37 @@ static bool readRun(const File &file, Decoding decoding, ElementType type,
   return true;
 }
 
+/// Whether blocks of this shape have many short runs in the array, close to
+/// each other: each device's has, whatever its block lacks of the shape.
+static bool areShortRuns(std::span<const int64_t> shape,
+                         std::span<const int64_t> blockShape,
+                         int64_t elementBytes) {
+  constexpr int64_t kShort = 1 << 12, kClose = FileWindow::kBytes / 16;
+  int64_t run = elementBytes, row = elementBytes;
+  for (size_t d = shape.size(); d-- > 0 && run == row;) {
+    run *= blockShape[d];
+    row *= shape[d];
+  }
+  return run < kShort && run < row && row <= kClose;
+}
+
+/// Reads each run of the block.
+template <typename Source>
+static bool readRuns(Source &file, Decoding decoding, ElementType type,
+                     int64_t dataOffset, std::span<const int64_t> shape,
+                     const Block &block, std::span<const int64_t> bufferShape,
+                     char *buffer) {
+  auto bytes = static_cast<int64_t>(elementSize(type));
+  bool complete = true;
+  forEachRun(shape, block, bufferShape,
+             [&](int64_t global, int64_t local, int64_t count) {
+               complete =
+                   complete && readRun(file, decoding, type, dataOffset, global,
+                                       buffer + local * bytes, count);
+             });
+  return complete;
+}
+
 Status readNpyBlock(const std::string &path, ElementType type,
                     std::span<const int64_t> shape, const Block &block,
                     std::span<const int64_t> bufferShape, void *buffer) {
@@ -224,16 +201,18 @@ Status readNpyBlock(const std::string &path, ElementType type,
   Result<Decoding> decoding = checkHeader(file, *header, type, shape);
   if (!decoding)
     return decoding.error();
-  auto bytes = static_cast<int64_t>(elementSize(type));
-  bool complete = true;
+  auto read = [&](auto &source) {
+    return readRuns(source, *decoding, type, header->dataOffset, shape, block,
+                    bufferShape, static_cast<char *>(buffer));
+  };
   errno = 0;
-  forEachRun(shape, block, bufferShape,
-             [&](int64_t global, int64_t local, int64_t count) {
-               char *target = static_cast<char *>(buffer) + local * bytes;
-               complete = complete &&
-                          readRun(file, *decoding, type, header->dataOffset,
-                                  global, target, count);
-             });
+  bool complete;
+  if (areShortRuns(shape, bufferShape, elementSize(type))) {
+    ReadWindows windows(file);
+    complete = read(windows);
+  } else {
+    complete = read(file);
+  }
   if (!complete)
     return file.systemError("cannot read");
   return std::nullopt;
@@ -258,26 +237,45 @@ Status createNpy(const std::string &path, ElementType type,
   return std::nullopt;
 }
 
+/// Writes each run of the block.
+template <typename Target>
+static bool writeRuns(Target &file, int64_t elementBytes, int64_t dataOffset,
+                      std::span<const int64_t> shape, const Block &block,
+                      std::span<const int64_t> bufferShape,
+                      const char *buffer) {
+  bool complete = true;
+  forEachRun(shape, block, bufferShape,
+             [&](int64_t global, int64_t local, int64_t count) {
+               int64_t bytes = count * elementBytes;
+               complete =
+                   complete &&
+                   file.writeAt(buffer + local * elementBytes, bytes,
+                                dataOffset + global * elementBytes) == bytes;
+             });
+  return complete;
+}
+
 Status writeNpyBlock(const std::string &path, ElementType type,
                      std::span<const int64_t> shape, const Block &block,
                      std::span<const int64_t> bufferShape, const void *buffer,
                      bool isComplex) {
-  File file(path, O_WRONLY);
+  File file(path, O_RDWR);
   if (!file.isOpen())
     return file.systemError("cannot open");
   auto dataOffset =
       static_cast<int64_t>(makeNpyHeader(type, shape, isComplex).size());
   auto bytes = static_cast<int64_t>(elementSize(type));
-  bool complete = true;
-  forEachRun(shape, block, bufferShape,
-             [&](int64_t global, int64_t local, int64_t count) {
-               const char *source =
-                   static_cast<const char *>(buffer) + local * bytes;
-               complete =
-                   complete &&
-                   file.writeAt(source, count * bytes,
-                                dataOffset + global * bytes) == count * bytes;
-             });
+  auto write = [&](auto &target) {
+    return writeRuns(target, bytes, dataOffset, shape, block, bufferShape,
+                     static_cast<const char *>(buffer));
+  };
+  bool complete;
+  if (areShortRuns(shape, bufferShape, bytes)) {
+    WriteWindows windows(file);
+    complete = write(windows) && windows.finish();
+  } else {
+    complete = write(file);
+  }
   if (!complete || !file.finish())
     return file.systemError("cannot write");
   return std::nullopt;

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <numeric>
+#include <thread>
 #include <unistd.h>
 
 using namespace shoal::support;
@@ -129,6 +131,68 @@ TEST_F(Npy, blocks_of_the_file_and_of_the_buffer) {
     }
   std::vector<float> found(all.size());
   ASSERT_FALSE(readNpy(path, ElementType::F32, global, found.data()));
+  EXPECT_EQ(found, all);
+}
+
+/// Numbers 0, 1, 2, ...
+std::vector<float> counted(int64_t count) {
+  std::vector<float> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  return numbers;
+}
+
+/// Columns of an array of three windows: a device's runs are 8 bytes, and the
+/// last one's 4.
+TEST_F(Npy, short_runs_are_those_of_the_file) {
+  const std::vector<int64_t> shape = {100000, 7}, local = {100000, 2};
+  std::vector<float> all = counted(700000);
+  ASSERT_FALSE(writeNpy(path, ElementType::F32, shape, all.data()));
+  for (int64_t column : {0, 2, 6}) {
+    int64_t width = std::min<int64_t>(2, 7 - column);
+    std::vector<float> part(200000, -1);
+    ASSERT_FALSE(readNpyBlock(path, ElementType::F32, shape,
+                              {{0, column}, {100000, width}}, local,
+                              part.data()));
+    for (int64_t row = 0; row < 100000; ++row)
+      for (int64_t i = 0; i < 2; ++i)
+        ASSERT_EQ(part[row * 2 + i],
+                  i < width ? float(row * 7 + column + i) : -1);
+    // bf16 is rounded on the way.
+    std::vector<uint16_t> rounded(200000);
+    ASSERT_FALSE(readNpyBlock(path, ElementType::BF16, shape,
+                              {{0, column}, {100000, width}}, local,
+                              rounded.data()));
+    EXPECT_EQ(rounded[2 * 99], toBFloat16(float(99 * 7 + column)).bits);
+  }
+  std::filesystem::resize_file(path, 2000000);
+  std::vector<float> part(200000);
+  Status failed = readNpyBlock(path, ElementType::F32, shape,
+                               {{0, 0}, {100000, 2}}, local, part.data());
+  ASSERT_TRUE(failed);
+  EXPECT_THAT(failed->message, HasSubstr("truncated"));
+}
+
+/// All at once, as devices do.
+TEST_F(Npy, short_runs_of_many_writers_come_together) {
+  const std::vector<int64_t> shape = {150000, 7}, local = {150000, 2};
+  std::vector<float> all = counted(1050000);
+  ASSERT_FALSE(createNpy(path, ElementType::F32, shape));
+  std::vector<std::thread> writers;
+  for (int64_t column : {0, 2, 4, 6})
+    writers.emplace_back([&, column] {
+      int64_t width = std::min<int64_t>(2, 7 - column);
+      std::vector<float> part(300000);
+      for (int64_t row = 0; row < 150000; ++row)
+        for (int64_t i = 0; i < width; ++i)
+          part[row * 2 + i] = all[row * 7 + column + i];
+      EXPECT_FALSE(writeNpyBlock(path, ElementType::F32, shape,
+                                 {{0, column}, {150000, width}}, local,
+                                 part.data()));
+    });
+  for (std::thread &writer : writers)
+    writer.join();
+  std::vector<float> found(1050000);
+  ASSERT_FALSE(readNpy(path, ElementType::F32, shape, found.data()));
   EXPECT_EQ(found, all);
 }
 
