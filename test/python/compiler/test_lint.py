@@ -82,6 +82,7 @@ def left_out(text: str) -> Iterator[str]:
             yield "\n".join([*before, line[: attribute.start()] + line[attribute.end() :], *behind])
 
 
+@functools.cache
 def price_of(text: str) -> float | None:
     """What shardings are chosen by, in bytes of a device; nothing where a program does not compile."""
     command = [BIN / "shoalc", "-", "--emit=spmd", "-o", os.devnull, "--stats=/dev/stdout", f"--flops-per-byte={FLOPS}"]
@@ -92,14 +93,9 @@ def price_of(text: str) -> float | None:
     return sum(found["bytes_sent_per_device"].values()) + found["flops_per_device"] / FLOPS
 
 
-@functools.cache
-def price_of_layout(path: pathlib.Path) -> float:
-    return price_of(path.read_text())
-
-
 def is_dearer(path: pathlib.Path, text: str) -> bool:
     price = price_of(text)
-    return price is not None and price > DEARER * price_of_layout(path)
+    return price is not None and price > DEARER * price_of(path.read_text())
 
 
 def planted() -> list[tuple[pathlib.Path, str, int]]:
@@ -111,6 +107,7 @@ def planted() -> list[tuple[pathlib.Path, str, int]]:
     return list(itertools.islice((program for program in spread if is_dearer(*program[:2])), PLANTED))
 
 
+@functools.cache
 def find(text: str) -> list[int]:
     """Lines of dear annotations, dearest first."""
     command = [BIN / "shoal-opt", "--shoal-import", f"--shoal-assign=lint flops-per-byte={FLOPS}"]
@@ -141,4 +138,4 @@ def test_of_known_layouts_few_are_dear(path) -> None:
 def test_no_layout_is_dearer_for_a_missing_annotation(path) -> None:
     prices = [price_of(text) for text in left_out(path.read_text())]
     assert len(prices) > 0
-    assert max(price / price_of_layout(path) for price in prices) <= DEARER
+    assert max(prices) <= DEARER * price_of(path.read_text())
