@@ -101,10 +101,10 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     if (imported)
       found = findRemovals(
           extracted, assignment, getOptions(), {extracted, *numbers, copies},
-          [&](const AnnotationChange &change) {
+          [&](const AnnotationChange &change, auto isWanted) {
             return recompile(
                 changeProgram(imported, extracted, *numbers, copies, change),
-                mesh);
+                mesh, isWanted);
           });
     applyAssignment(extracted, assignment, found);
     copies.merge(extracted);
@@ -146,9 +146,11 @@ struct Assign : shoal::impl::AssignBase<Assign> {
         {warnRepeatedWork, maxRepeatedWork, latency() * balance()});
   }
 
-  /// What is sent of a changed program; nothing where it does not compile.
-  std::optional<Recompiled> recompile(ChangedProgram changed,
-                                      const Mesh &mesh) {
+  /// What is sent of a changed program, in the end where that is wanted;
+  /// nothing where it does not compile.
+  std::optional<Recompiled>
+  recompile(ChangedProgram changed, const Mesh &mesh,
+            llvm::function_ref<bool(const SentFacts &)> isWanted) {
     ScopedDiagnosticHandler quiet(&getContext(),
                                   [](Diagnostic &) { return success(); });
     Recompiled made;
@@ -168,9 +170,12 @@ struct Assign : shoal::impl::AssignBase<Assign> {
       applyAssignment(extracted, assignment);
       copies.merge(extracted);
     }
-    made.bytes = int64_t(made.sent.total);
-    if (!countSentBytes)
+    if (!isWanted(made.sent))
       return made;
+    if (!countSentBytes) {
+      made.bytes = int64_t(made.sent.total);
+      return made;
+    }
     FailureOr<int64_t> bytes = countSentBytes(*changed.module);
     if (failed(bytes))
       return std::nullopt;

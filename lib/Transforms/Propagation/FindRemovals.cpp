@@ -17,10 +17,8 @@ static constexpr size_t kMostExplained = 48;
 /// What is sent of a value costs where it is to be avoided, in times of what it
 /// does.
 static constexpr double kDear = 1e4;
-/// Changes that are compiled for what is sent of one value: of those that may
-/// do away with it, and where none does, of others, which a whole search may
-/// find to do so after all.
-static constexpr size_t kMostLikely = 3, kMostOthers = 1;
+/// Changes that are compiled for what is sent of one value.
+static constexpr size_t kMostCompiled = 3;
 
 namespace {
 
@@ -45,26 +43,29 @@ public:
   RemovalSearch(const ExtractedProblem &extracted, const Assignment &assignment,
                 const AssignmentOptions &options, const ProblemNumbers &numbers,
                 Recompile recompile);
-  std::vector<Sent> listSent() const;
-  std::string describeRemoval(const Sent &sent);
+  /// Of everything that is sent what to say, that which sends most first.
+  std::vector<std::pair<Sent, std::string>> run();
 
 private:
+  /// A change's text and what became of it.
+  using Compiled = std::pair<const std::string, std::optional<Recompiled>>;
+
+  std::vector<Sent> listSent() const;
   const Assignment &searchWithout(const Sent &sent);
   const Tried &tryChange(const AnnotationChange &change);
-  const std::optional<Recompiled> &compile(const AnnotationChange &change);
+  void compile(const AnnotationChange &change);
   bool isThere(const Sent &sent, const SentFacts &facts) const;
   bool isGone(const Sent &sent, const SentFacts &facts) const;
   SmallVector<unsigned> readersOf(unsigned value,
                                   std::optional<unsigned> version) const;
   std::vector<AnnotationChange> listChanges(const Sent &sent);
-  std::vector<AnnotationChange>
-  rank(const Sent &sent, ArrayRef<AnnotationChange> changes, bool likely);
-  std::optional<std::string> findCompiled(const Sent &sent,
-                                          ArrayRef<AnnotationChange> changes,
-                                          size_t most);
+  std::vector<AnnotationChange> listLikely(const Sent &sent);
+  void compileFor(const Sent &sent, bool freed);
+  const Compiled *findCompiled(const Sent &sent) const;
   void addAnnotations(const Sent &sent, std::vector<AnnotationChange> &list);
   void addFreed(const Sent &sent, std::vector<AnnotationChange> &list) const;
-  std::string whyNone(const Sent &sent, ArrayRef<AnnotationChange> changes);
+  std::string say(const Compiled &found) const;
+  std::string whyNone(const Sent &sent);
 
   const ExtractedProblem &extracted;
   const AssignmentProblem &problem;
@@ -74,6 +75,7 @@ private:
   Recompile recompile;
   /// What the plan sends.
   SentFacts facts;
+  std::vector<Sent> sentMost;
   /// By value.
   std::vector<unsigned> makers;
   std::vector<SmallVector<unsigned, 4>> readers;
@@ -102,7 +104,6 @@ RemovalSearch::RemovalSearch(const ExtractedProblem &extracted,
   }
 }
 
-/// That which sends most first.
 std::vector<Sent> RemovalSearch::listSent() const {
   std::vector<Sent> list;
   for (auto [value, versions] : llvm::enumerate(assignment.values))
@@ -169,12 +170,14 @@ const Tried &RemovalSearch::tryChange(const AnnotationChange &change) {
   return found->second;
 }
 
-const std::optional<Recompiled> &
-RemovalSearch::compile(const AnnotationChange &change) {
+void RemovalSearch::compile(const AnnotationChange &change) {
   auto [found, isNew] = compiled.try_emplace(describeChange(extracted, change));
-  if (isNew)
-    found->second = recompile(change);
-  return found->second;
+  if (!isNew)
+    return;
+  found->second = recompile(change, [&](const SentFacts &made) {
+    return llvm::any_of(sentMost,
+                        [&](const Sent &sent) { return isGone(sent, made); });
+  });
 }
 
 /// Whether the value is sent to where the version is, or the op sends.
@@ -260,13 +263,66 @@ std::vector<AnnotationChange> RemovalSearch::listChanges(const Sent &sent) {
 }
 
 //===----------------------------------------------------------------------===//
+// What is compiled
+//===----------------------------------------------------------------------===//
+
+/// Those that do away with it as they are tried, or leave an annotation out,
+/// which allows all plans that there were and more, farther away than what is
+/// tried: the cheapest first.
+std::vector<AnnotationChange> RemovalSearch::listLikely(const Sent &sent) {
+  std::vector<AnnotationChange> changes = listChanges(sent);
+  // By totals, of equal ones in the order of the changes.
+  SmallVector<std::pair<double, size_t>> places;
+  for (auto [place, change] : llvm::enumerate(changes))
+    if (const Tried &each = tryChange(change);
+        change.freed || isGone(sent, each.sent))
+      places.emplace_back(each.total, place);
+  llvm::sort(places);
+  std::vector<AnnotationChange> likely;
+  for (auto [total, place] : ArrayRef(places).take_front(kMostCompiled))
+    likely.push_back(std::move(changes[place]));
+  return likely;
+}
+
+/// Annotations that are left out, or new ones where nothing that was compiled so
+/// far does away with it for what they seem to cost.
+void RemovalSearch::compileFor(const Sent &sent, bool freed) {
+  for (const AnnotationChange &change : listLikely(sent)) {
+    if (change.freed.has_value() != freed)
+      continue;
+    const Compiled *best = freed ? nullptr : findCompiled(sent);
+    if (!best || best->second->cost.total() > tryChange(change).total)
+      compile(change);
+  }
+}
+
+/// The cheapest of all that was compiled, for whatever is sent; null for none.
+const RemovalSearch::Compiled *
+RemovalSearch::findCompiled(const Sent &sent) const {
+  const Compiled *best = nullptr;
+  for (const Compiled &entry : compiled) {
+    const std::optional<Recompiled> &made = entry.second;
+    if (made && made->bytes && isGone(sent, made->sent) &&
+        (!best || made->cost.total() < best->second->cost.total()))
+      best = &entry;
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
 // What is said
 //===----------------------------------------------------------------------===//
 
+std::string RemovalSearch::say(const Compiled &found) const {
+  const Recompiled &made = *found.second;
+  return "gone " + found.first + ": a device sends " +
+         describeCost(*made.bytes, made.cost, assignment.cost, options);
+}
+
 /// That there is none, and what was tried.
-std::string RemovalSearch::whyNone(const Sent &sent,
-                                   ArrayRef<AnnotationChange> changes) {
+std::string RemovalSearch::whyNone(const Sent &sent) {
   std::string text = "no single annotation does away with it";
+  std::vector<AnnotationChange> changes = listChanges(sent);
   if (changes.empty())
     return text + ": there is none of what it is of";
   size_t stay = llvm::count_if(changes, [&](const AnnotationChange &change) {
@@ -279,51 +335,43 @@ std::string RemovalSearch::whyNone(const Sent &sent,
              .str();
 }
 
-/// The cheapest first: of those that do away with it as they are tried or leave
-/// an annotation out, which allows all plans that there were and more, farther
-/// away than what is tried; or of the others.
-std::vector<AnnotationChange>
-RemovalSearch::rank(const Sent &sent, ArrayRef<AnnotationChange> changes,
-                    bool likely) {
-  // By totals, of equal ones in the order of the changes.
-  SmallVector<std::pair<double, size_t>> places;
-  for (auto [place, change] : llvm::enumerate(changes))
-    if (const Tried &each = tryChange(change);
-        (change.freed || isGone(sent, each.sent)) == likely)
-      places.emplace_back(each.total, place);
-  llvm::sort(places);
-  auto ranked = llvm::map_range(llvm::make_second_range(places),
-                                [&](size_t place) { return changes[place]; });
-  return {ranked.begin(), ranked.end()};
+std::vector<std::pair<Sent, std::string>> RemovalSearch::run() {
+  std::vector<Sent> all = listSent();
+  sentMost = ArrayRef(all).take_front(kMostExplained).vec();
+  // Of few annotations that are left out each may do away with much.
+  for (bool freed : {true, false})
+    for (const Sent &sent : sentMost)
+      compileFor(sent, freed);
+  std::vector<std::pair<Sent, std::string>> said;
+  for (auto [place, sent] : llvm::enumerate(all))
+    if (const Compiled *found = findCompiled(sent))
+      said.emplace_back(sent, say(*found));
+    else if (place < kMostExplained)
+      said.emplace_back(sent, whyNone(sent));
+    else
+      said.emplace_back(sent, llvm::formatv("what does away with it was not "
+                                            "looked for: {0} others send more",
+                                            kMostExplained));
+  return said;
 }
 
-/// The cheapest of the first `most` changes, as they are compiled.
-std::optional<std::string>
-RemovalSearch::findCompiled(const Sent &sent,
-                            ArrayRef<AnnotationChange> changes, size_t most) {
-  std::optional<std::pair<double, std::string>> best;
-  for (const AnnotationChange &change : changes.take_front(most)) {
-    const std::optional<Recompiled> &made = compile(change);
-    if (!made || !isGone(sent, made->sent))
-      continue;
-    std::pair said(
-        made->cost.total(),
-        "gone " + describeChange(extracted, change) + ": a device sends " +
-            describeCost(made->bytes, made->cost, assignment.cost, options));
-    if (!best || said < *best)
-      best = std::move(said);
+/// What a collective is there for though it sends nothing: a gather of no
+/// elements, and the rows of a slice that each device has.
+static void addIdle(const AssignmentProblem &problem,
+                    const Assignment &assignment, Removals &removals) {
+  for (auto [value, versions] : llvm::enumerate(assignment.values))
+    if (llvm::is_contained(problem.values[value].shape, 0))
+      for (unsigned number = 1; number < versions.size(); ++number)
+        removals.ofReshards[{unsigned(value), number}] =
+            "nothing is sent: it has no elements";
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
+    bool isSplit =
+        llvm::any_of(assignment.ops[id].axes,
+                     [](const AxisList &axes) { return !axes.empty(); });
+    if (!op.rule.windows.empty() && isSplit && assignment.exchanges[id] == 0)
+      removals.ofOps[id] =
+          "nothing is sent: each device has the rows that it reads";
   }
-  return best ? std::optional(best->second) : std::nullopt;
-}
-
-std::string RemovalSearch::describeRemoval(const Sent &sent) {
-  std::vector<AnnotationChange> changes = listChanges(sent);
-  for (auto [likely, most] :
-       {std::pair(true, kMostLikely), {false, kMostOthers}})
-    if (std::optional<std::string> found =
-            findCompiled(sent, rank(sent, changes, likely), most))
-      return *found;
-  return whyNone(sent, changes);
 }
 
 Removals shoal::findRemovals(const ExtractedProblem &extracted,
@@ -333,19 +381,13 @@ Removals shoal::findRemovals(const ExtractedProblem &extracted,
                              Recompile recompile) {
   RemovalSearch search(extracted, assignment, options, numbers, recompile);
   Removals removals;
-  for (auto [place, sent] : llvm::enumerate(search.listSent())) {
-    std::string text =
-        place < kMostExplained
-            ? search.describeRemoval(sent)
-            : llvm::formatv("what does away with it was not looked for: {0} "
-                            "others send more",
-                            kMostExplained)
-                  .str();
+  for (auto &[sent, text] : search.run()) {
     if (sent.version)
       removals.ofReshards[{sent.id, *sent.version}] = std::move(text);
     else
       removals.ofOps[sent.id] = std::move(text);
   }
+  addIdle(extracted.problem, assignment, removals);
   for (auto [op, origin] : llvm::enumerate(extracted.ops))
     if (isa_and_nonnull<spmd::CollectiveOpInterface>(origin.op))
       removals.ofOps[op] =

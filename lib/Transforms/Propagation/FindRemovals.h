@@ -25,13 +25,16 @@ struct Recompiled {
   AssignmentCost cost;
   /// What its plan sends.
   SentFacts sent;
-  /// What is sent in the end, as the summary has it.
-  int64_t bytes = 0;
+  /// What is sent in the end, as the summary has it; nothing where nobody wants
+  /// to know.
+  std::optional<int64_t> bytes;
 };
 
-/// Compiles the program with a change; nothing where that cannot be.
-using Recompile =
-    llvm::function_ref<std::optional<Recompiled>(const AnnotationChange &)>;
+/// Compiles the program with a change; nothing where that cannot be. What is
+/// sent in the end is counted where `isWanted` says so of what the plan sends.
+using Recompile = llvm::function_ref<std::optional<Recompiled>(
+    const AnnotationChange &,
+    llvm::function_ref<bool(const SentFacts &)> isWanted)>;
 
 /// Of each reshard that sends, and of each op that sends by itself, as a sum
 /// over a split dimension, the one annotation that does away with it at the
@@ -44,7 +47,8 @@ using Recompile =
 /// prices); annotations that lead there are tried from the plan as it is, and
 /// the cheapest of those that do away with it are compiled. What is sent of
 /// several values may have the same annotations in common: each is tried, and
-/// compiled, once. Of what sends least beyond the kMostExplained, nothing is
+/// compiled, once, and of all that were compiled the cheapest that does away
+/// with it is told. For what sends least beyond the kMostExplained, nothing is
 /// tried.
 Removals findRemovals(const ExtractedProblem &extracted,
                       const Assignment &assignment,

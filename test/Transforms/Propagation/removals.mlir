@@ -24,3 +24,25 @@ func.func @own_collective(%a: tensor<8xf32> {shoal.sharding = #shoal.sharding<@m
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// Each device has the rows that it keeps.
+shoal.mesh @mesh = <["x" = 2]>
+// CHECK-LABEL: @own_rows
+// CHECK: spmd.halo_exchange {{.*}}why = "rows of shoal.slice; nothing is sent: each device has the rows that it reads"
+func.func @own_rows(%a: tensor<4x2xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<2x2xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
+  %r = shoal.slice %a starts = [1, 0] limits = [3, 2] strides = [1, 1] : tensor<4x2xf32> -> tensor<2x2xf32>
+  return %r : tensor<2x2xf32>
+}
+
+// -----
+
+// Nor is anything sent of what has no elements.
+shoal.mesh @mesh = <["x" = 2]>
+// CHECK-LABEL: @no_elements
+// CHECK: spmd.all_gather {{.*}}nothing is sent: it has no elements"
+func.func @no_elements(%a: tensor<4x0xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4x0xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>}) {
+  %r = math.exp %a : tensor<4x0xf32>
+  return %r : tensor<4x0xf32>
+}

@@ -20,7 +20,7 @@ SAID = re.compile(r"gone (?P<how>with|without) (?P<sharding><@\S+, .*?>) (?:on|o
 PLACE = re.compile(r"^(?:result (?P<result>\d+) of )?(?P<name>\S+).* at \S*?:(?P<line>\d+):\d+$")
 RESULT = re.compile(r'^result (?P<result>\d+) (?:".*?" |)(?:\(.*?\) |)?of @')
 # Why there is none.
-NONE = re.compile("no single annotation does away with it: |sent by the program itself|was not looked for")
+NONE = re.compile("no single annotation does away with it: |sent by the program itself|was not looked for|nothing is sent: ")
 
 
 @dataclasses.dataclass(frozen=True)
