@@ -57,7 +57,11 @@ AxisList shoal::preferredAxisOrder(const AssignmentProblem &problem) {
   size_t count = problem.mesh.axes.size();
   AxisPrecedence precedence(count);
   std::vector<bool> isNamed(count);
-  for (const AssignmentProblem::Op &op : problem.ops)
+  for (const AssignmentProblem::Op &op : problem.ops) {
+    if (op.boundary)
+      for (const AxisList &axes : op.boundary->axes)
+        for (AxisId axis : axes)
+          isNamed[axis] = true;
     if (op.constraint)
       for (const DimConstraint &dim : op.constraint->dims)
         for (auto [i, axis] : llvm::enumerate(dim.axes)) {
@@ -65,6 +69,7 @@ AxisList shoal::preferredAxisOrder(const AssignmentProblem &problem) {
           if (i > 0)
             precedence.add(dim.axes[i - 1], axis);
         }
+  }
   for (AxisId named = 0; named < count; ++named)
     for (AxisId other = 0; other < count; ++other)
       if (isNamed[named] && !isNamed[other])
