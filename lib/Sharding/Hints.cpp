@@ -51,13 +51,29 @@ private:
 };
 } // namespace
 
+/// Of an axis that no annotation splits anything over the devices have slices
+/// of what the others split; in front of these it would need an exchange.
 AxisList shoal::preferredAxisOrder(const AssignmentProblem &problem) {
-  AxisPrecedence precedence(problem.mesh.axes.size());
-  for (const AssignmentProblem::Op &op : problem.ops)
+  size_t count = problem.mesh.axes.size();
+  AxisPrecedence precedence(count);
+  std::vector<bool> isNamed(count);
+  for (const AssignmentProblem::Op &op : problem.ops) {
+    if (op.boundary)
+      for (const AxisList &axes : op.boundary->axes)
+        for (AxisId axis : axes)
+          isNamed[axis] = true;
     if (op.constraint)
       for (const DimConstraint &dim : op.constraint->dims)
-        for (size_t i = 1; i < dim.axes.size(); ++i)
-          precedence.add(dim.axes[i - 1], dim.axes[i]);
+        for (auto [i, axis] : llvm::enumerate(dim.axes)) {
+          isNamed[axis] = true;
+          if (i > 0)
+            precedence.add(dim.axes[i - 1], axis);
+        }
+  }
+  for (AxisId named = 0; named < count; ++named)
+    for (AxisId other = 0; other < count; ++other)
+      if (isNamed[named] && !isNamed[other])
+        precedence.add(named, other);
   return precedence.order();
 }
 

@@ -59,7 +59,8 @@ private:
 
 /// All axes in the order in which they stand where several split one
 /// dimension: the mesh's, but where a constraint lists two axes the other way
-/// round, that. The first constraint wins.
+/// round, that, the first constraint first, and those that constraints name
+/// before those that none names.
 AxisList preferredAxisOrder(const AssignmentProblem &problem);
 
 } // namespace shoal

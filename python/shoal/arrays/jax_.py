@@ -11,7 +11,6 @@ from __future__ import annotations
 import builtins
 import functools
 import warnings
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,13 +18,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.extend.core import jaxpr_as_fun
 from jax.sharding import AbstractMesh, AxisType, Mesh as DeviceMesh, NamedSharding, PartitionSpec
 
 from shoal import frames
-from shoal.arrays.jax_primitives import PARTS, constrained, hint_p, ragged_einsum_p
+from shoal.arrays.jax_primitives import PARTS, constrained, hint_p, kind_in, metric_p, ragged_einsum_p
 from shoal.errors import CompileWarning, TraceError, UnsupportedError
-from shoal.frontend import dtypes
+from shoal.frontend import pytrees
 from shoal.frontend.annotations import as_sharding
+from shoal.frontend.metrics import default_kind
 from shoal.mesh import Axis, Mesh
 
 abs, erf, exp, log, rsqrt, sign = jnp.abs, lax.erf, jnp.exp, jnp.log, lax.rsqrt, jnp.sign
@@ -355,25 +356,25 @@ def _ragged_by_gather(x: Any, output: Any, *lists: Any, axes: tuple[str, ...]) -
     return jnp.where(jnp.any(inside, 1).reshape(-1, *[1] * (x.ndim - 1)), read, output)
 
 
-# What programs say beside their numbers. An array of JAX's has no place for it, so it is noted of the object.
-
-_SAID: weakref.WeakValueDictionary[tuple[int, str], Any] = weakref.WeakValueDictionary()
-
-
-def _saying(metric: Any, kind: str) -> Any:
-    array = jnp.asarray(metric)
-    _SAID[id(array), kind] = array
-    return array
+# What programs say beside their numbers.
 
 
 def summed(metric: Any) -> Any:
-    return _saying(metric, "sum")
+    return metric_p.bind(jnp.asarray(metric), kind="sum")
 
 
 def largest(metric: Any) -> Any:
-    return _saying(metric, "max")
+    return metric_p.bind(jnp.asarray(metric), kind="max")
 
 
-def kind_of(metric: Any) -> str:
-    said = next((kind for kind in ("sum", "max") if _SAID.get((id(metric), kind)) is metric), None)
-    return said or ("mean" if dtypes.is_float(metric.dtype) else "sum")
+def noting_kinds(function: Callable[..., Any], kinds: list[str]) -> Callable[..., Any]:
+    """By the function's program, as arrays have no place for what is said of them."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        closed, result = jax.make_jaxpr(function, return_shape=True)(*args, **kwargs)
+        said = [kind_in(closed.jaxpr, variable) or default_kind(variable.aval) for variable in closed.jaxpr.outvars]
+        structure = jax.tree.structure(result)
+        kinds[:] = pytrees.flatten(jax.tree.unflatten(structure, said))[0]
+        return jax.tree.unflatten(structure, jaxpr_as_fun(closed)(*jax.tree.leaves((args, kwargs))))
+
+    return called

@@ -15,10 +15,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.core import ShapedArray
-from jax.extend.core import Primitive
+from jax.extend.core import Jaxpr, Literal, Primitive, Var, jaxprs_in_params, primitives
 from jax.interpreters import ad, batching, mlir
 
-__all__ = ["PARTS", "RAGGED_EINSUM", "constrained", "hint_p", "ragged_einsum_p"]
+__all__ = ["PARTS", "RAGGED_EINSUM", "constrained", "hint_p", "kind_in", "metric_p", "ragged_einsum_p"]
 
 RAGGED_EINSUM = "shoal.ragged_einsum"  # the target of the custom call
 PARTS = "shoal"  # the platform of `jax.lax.platform_dependent` whose part `shoal.jax` takes
@@ -28,6 +28,15 @@ ragged_einsum_p = Primitive(RAGGED_EINSUM)
 
 hint_p = Primitive("shoal.sharding_hint")
 """The operand, where `sharding`, a NamedSharding, asks that it lies. XLA binds what it is told: it is where `binds` says."""
+
+metric_p = Primitive("shoal.metric")
+"""The operand, of which `kind`, "sum" or "max", says how those of the parts of a batch make that of the whole."""
+
+_CALLS = (
+    primitives.jit_p, primitives.closed_call_p, primitives.remat_p, primitives.custom_jvp_call_p,
+    primitives.custom_vjp_call_p,
+)  # fmt: skip
+"""What a function is called by once, whose results are the function's as they are."""
 
 
 def _terms(spec: str) -> tuple[list[str], str]:
@@ -132,3 +141,29 @@ hint_p.def_impl(lambda x, *, sharding, binds: x)
 mlir.register_lowering(hint_p, mlir.lower_fun(_of_xla, multiple_results=False))
 ad.deflinear2(hint_p, lambda cotangent, x, **params: [hint_p.bind(cotangent, **params)])
 batching.primitive_batchers[hint_p] = lambda operands, dims, **params: (operands[0], dims[0])
+
+metric_p.def_abstract_eval(lambda x, *, kind: ShapedArray(x.shape, x.dtype, x.weak_type))
+metric_p.def_impl(lambda x, *, kind: x)
+mlir.register_lowering(metric_p, lambda context, x, *, kind: [x])
+ad.deflinear2(metric_p, lambda cotangent, x, *, kind: [cotangent])
+batching.primitive_batchers[metric_p] = lambda operands, dims, *, kind: (metric_p.bind(*operands, kind=kind), dims[0])
+
+
+def kind_in(jaxpr: Jaxpr, variable: Var | Literal) -> str | None:
+    """What the program says of one of its variables, which functions that are called in it hand on, one that
+    jax.checkpoint or jax.jit has made as well."""
+    if isinstance(variable, Literal):
+        return None
+    for eqn in jaxpr.eqns:
+        if variable not in eqn.outvars:
+            continue
+        if eqn.primitive is metric_p:
+            return eqn.params["kind"]
+        if eqn.primitive not in _CALLS:
+            return None
+        called = next(iter(jaxprs_in_params(eqn.params)))
+        result = called.outvars[eqn.outvars.index(variable)]
+        if result in called.invars:
+            return kind_in(jaxpr, eqn.invars[called.invars.index(result)])
+        return kind_in(called, result)
+    return None

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from shoal.arrays.functions import (
-    Array, P, as_value, axis_index, broadcast_to, clip, dynamic_slice, like, logical_and, manual, mesh_around, ring_shift, scan,
-    stop_gradient, sum, where, zeros,
-)  # fmt: skip
+from shoal.arrays.dimensions import as_value, broadcast_to, dynamic_slice, sum, zeros
+from shoal.arrays.elementwise import clip, logical_and, where
+from shoal.arrays.places import axis_index, manual, mesh_around, ring_shift
+from shoal.arrays.programs import scan, stop_gradient
+from shoal.arrays.worlds import Array, like
 from shoal.errors import TraceError
 from shoal.frontend import dtypes, pytrees
-from shoal.frontend.annotations import AxisNames, check_axes
+from shoal.frontend.annotations import AxisNames, P, check_axes
 from shoal.frontend.checks import check
 from shoal.mesh import Mesh
 

@@ -35,16 +35,16 @@ from shoal.frontend.value import Value
 __all__ = [
     "abs", "add_rows", "advise", "all_gather", "any", "argmax", "argsort", "as_value", "axis_index", "broadcast_to",
     "clip", "concatenate", "constrain", "cos", "cummax", "cumsum", "dynamic_slice", "einsum", "erf", "exp",
-    "fold_in", "fori_loop", "full", "gelu", "halves", "iota", "isfinite", "kind_of", "largest", "log", "log1p", "log_softmax", "logical_and",
+    "fold_in", "fori_loop", "full", "gelu", "halves", "iota", "isfinite", "largest", "log", "log1p", "log_softmax", "logical_and",
     "logical_not", "logsumexp", "manual", "matmul", "max", "maximum", "mean", "mesh_around", "minimum", "moveaxis", "multiply",
-    "named_scope", "negative", "normal", "one_hot", "ones", "or_one", "pad", "power", "put_rows",
+    "named_scope", "negative", "normal", "noting_kinds", "one_hot", "ones", "or_one", "pad", "power", "put_rows",
     "ragged_all_to_all", "ragged_einsum", "relu", "repeat", "reshape", "ring_shift", "rms_norm", "root_of", "rsqrt", "scan",
     "shape_of", "sigmoid", "sign", "silu", "sin", "softmax", "softplus", "sqrt", "square", "stack", "stop_gradient",
     "sum", "summed", "take", "take_along_axis", "take_rows", "top_k", "uniform", "value_and_grad", "vjp", "where",
     "while_loop", "zeros",
 ]  # fmt: skip
 
-kind_of, largest, summed = metrics.kind_of, metrics.largest, metrics.summed
+largest, noting_kinds, summed = metrics.largest, metrics.noting_kinds, metrics.summed
 
 
 def as_value(x: Any, what: str) -> Value:

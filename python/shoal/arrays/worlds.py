@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import Any, TypeAlias
 
 from shoal.arrays import shoal_
 from shoal.frontend.value import Value
 
-__all__ = ["is_array", "like", "world_of"]
+__all__ = ["Array", "ArrayLike", "is_array", "like", "world_of"]
+
+Array: TypeAlias = Value
+"""An array of either world: of type checkers the frontend's value, whose operators and methods JAX's arrays have, too."""
+ArrayLike: TypeAlias = Any
+"""An array of either world, one of NumPy's or a number."""
 
 
 def is_jax(x: Any) -> bool:

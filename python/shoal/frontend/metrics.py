@@ -8,14 +8,15 @@ says is no part of the program: arithmetic drops it, a function within the progr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from shoal.frontend import dtypes
+from shoal.frontend import dtypes, pytrees
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.value import Value
 
-__all__ = ["kind_of", "largest", "like", "summed"]
+__all__ = ["default_kind", "kind_of", "largest", "like", "noting_kinds", "summed"]
 
 
 class _Marked(Value):
@@ -42,7 +43,23 @@ def kind_of(metric: Value) -> str:
     """Which of "sum", "max" and "mean" it is."""
     if isinstance(metric, _Marked):
         return metric.kind
+    return default_kind(metric)
+
+
+def default_kind(metric: Any) -> str:
+    """That of one that says nothing of itself, by its type."""
     return "mean" if dtypes.is_float(metric.dtype) else "sum"
+
+
+def noting_kinds(function: Callable[..., Any], kinds: list[str]) -> Callable[..., Any]:
+    """The function, which puts into `kinds` what each leaf of its result is."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        kinds[:] = [kind_of(as_value(leaf)) for leaf in pytrees.flatten(made)[0]]
+        return made
+
+    return called
 
 
 def like(made: Sequence[Value], before: Sequence[Value]) -> list[Value]:

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from shoal.devices import Array
@@ -91,8 +91,8 @@ class JaxArray(Array):
 
     @property
     def sharding(self) -> NamedSharding | None:
-        """Over an AbstractMesh: these are no devices of JAX's. None where a mesh cannot say it in whole axes, or
-        nobody has said how the array is split; `placement` has the rows of each device."""
+        """Over an AbstractMesh whose axes are Auto: these are no devices of JAX's. None where a mesh cannot say it in
+        whole axes, or nobody has said how the array is split; `placement` has the rows of each device."""
         # JAX asks each argument of a function of its own, and would look for these devices among its own.
         if sys._getframe(1).f_globals.get("__name__", "").startswith("jax."):
             return None
@@ -104,7 +104,7 @@ class JaxArray(Array):
             return None
         # Complex numbers have one dimension more in a program.
         entries = [tuple(axis.name for axis in dim) for dim in known.dims[: self.ndim]]
-        mesh = AbstractMesh(tuple(axes.values()), tuple(axes))
+        mesh = AbstractMesh(tuple(axes.values()), tuple(axes), axis_types=(AxisType.Auto,) * len(axes))
         return NamedSharding(mesh, P(*(names[0] if len(names) == 1 else names or None for names in entries)))
 
     def __getattr__(self, name: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import (
-    Array, ArrayLike, as_value, fold_in, full, iota, is_array, kind_of, largest, like, max, mean, moveaxis, ones, or_one, scan,
+    Array, ArrayLike, as_value, fold_in, full, iota, is_array, largest, like, max, mean, moveaxis, noting_kinds, ones, or_one, scan,
     stack, sum, summed, value_and_grad, vjp, where,
 )  # fmt: skip
 from shoal.errors import TraceError, TraceTypeError
@@ -78,7 +78,9 @@ def accumulate(
     if overlap < 1 or count % overlap:
         raise TraceError(f"accumulate: {count} micro-batches are not divisible by overlap={overlap}")
     kinds: list[str] = []
-    parts = _parts_of(loss, has_aux, weighted, kinds)
+    parts = _parts_of(loss, has_aux, weighted)
+    if count > 1:
+        parts = noting_kinds(parts, kinds)
     gradient = value_and_grad(parts, has_aux=True)
 
     def value_and_gradient(params: Tree, *batch: Tree) -> Any:
@@ -100,15 +102,13 @@ def accumulate(
     return value_and_gradient
 
 
-def _parts_of(loss: Callable[..., Any], has_aux: bool, weighted: bool, kinds: list[str]) -> Callable[..., Any]:
-    """The loss as (total, (weight, aux)), with () for what it does not return. kinds: gets what metrics say of themselves,
-    which is asked of what the loss returns, as JAX's arrays do not hand it on."""
+def _parts_of(loss: Callable[..., Any], has_aux: bool, weighted: bool) -> Callable[..., Any]:
+    """The loss as (total, (weight, aux)), with () for what it does not return."""
 
     def parts(*arguments: Any, **key: Any) -> Any:
         made = loss(*arguments, **key)
         main, aux = _pair(made, "(value, aux)") if has_aux else (made, ())
         total, weight = _pair(main, "(total, weight)") if weighted else (main, ())
-        kinds[:] = [kind_of(as_value(leaf, total)) for leaf in pytrees.flatten(aux)[0]]
         return total, (as_value(weight, total) if weighted else (), aux)
 
     return parts
@@ -154,8 +154,8 @@ def _forward(parts: Callable[..., Any], params: Tree, micro: Tree, key: dict[str
 def _summed(
     gradients: _Gradients, kinds: list[str], counts: tuple[int, int], params: Tree, batch: Tree, key: ArrayLike | None
 ) -> Any:
-    """Summed over micro-batches, each with a key of its own; metrics are those of all, by their kinds. counts: of
-    micro-batches, and of those that are computed together."""
+    """Summed over micro-batches, each with a key of its own; metrics are those of all, by their kinds. kinds: of all that
+    `gradients` makes, metrics last. counts: of micro-batches, and of those that are computed together."""
     of = like(*pytrees.flatten((params, batch))[0])
     count, together = counts
     rows = pytrees.map_leaves(lambda leaf: _micro_batches(as_value(leaf, of), count), batch)
@@ -173,7 +173,7 @@ def _summed(
     start = sums_like(pytrees.map_leaves(lambda leaf: as_value(leaf, of), params))
     grads, (totals, (weights, aux)) = _scanned(step, start, (rows, numbers), count // together, together)
     leaves, spec = pytrees.flatten(aux)
-    whole = [_whole(kind, leaf, weights) for kind, leaf in zip(kinds, leaves)]
+    whole = [_whole(kind, leaf, weights) for kind, leaf in zip(kinds[len(kinds) - len(leaves) :], leaves, strict=True)]
     weight = pytrees.map_leaves(lambda leaf: sum(widened(leaf)), weights)
     return (sum(widened(totals)), (weight, pytrees.unflatten(spec, whole))), grads
 

@@ -162,10 +162,19 @@ TEST(AxisOrder, FollowsTheAnnotations) {
   ProgramBuilder b(mesh);
   EXPECT_EQ(preferredAxisOrder(b.problem), (AxisList{0, 1, 2}));
   b.argument({8}, closed({{2, 0}}));
-  EXPECT_EQ(preferredAxisOrder(b.problem), (AxisList{1, 2, 0}));
+  EXPECT_EQ(preferredAxisOrder(b.problem), (AxisList{2, 0, 1}));
   b.argument({8}, closed({{0, 2}}));
-  EXPECT_EQ(preferredAxisOrder(b.problem), (AxisList{1, 2, 0}))
+  EXPECT_EQ(preferredAxisOrder(b.problem), (AxisList{2, 0, 1}))
       << "the first one wins";
+  b.argument({8}, closed({{1}}));
+  EXPECT_EQ(preferredAxisOrder(b.problem), (AxisList{1, 2, 0}))
+      << "as in the mesh, where all are named";
+}
+
+TEST(AxisOrder, AxesThatAreNamedGoFirst) {
+  ProgramBuilder b(makeMesh({{"a", 2}, {"b", 2}, {"c", 2}}));
+  b.argument({8, 8}, closed({{}, {2}}));
+  EXPECT_EQ(preferredAxisOrder(b.problem), (AxisList{2, 0, 1}));
 }
 
 TEST(Propagation, MoeLayerGetsBothSidesOfTheDispatch) {

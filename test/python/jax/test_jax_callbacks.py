@@ -17,14 +17,15 @@ if os.environ.get("SHOAL_TEST_TARGET", "cpu") != "cpu":
 import jax
 import jax.numpy as jnp
 from jax.experimental import io_callback
-from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from jax_import_testing import auto_mesh
 from shoal_testing import run
 
 import shoal
 import shoal.jax
 
-MESH = AbstractMesh((4,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
+MESH = auto_mesh((4,), ("d",))
 ROWS = NamedSharding(MESH, P("d"))
 X = np.arange(32, dtype=np.float32).reshape(8, 4) / 4
 

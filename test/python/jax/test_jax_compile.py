@@ -13,13 +13,14 @@ if importlib.util.find_spec("shoal._native") is None:
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from jax_import_testing import auto_mesh
 
 import shoal.jax
 from shoal import InputError, RunError, TraceError, UnsupportedError
 
-MESH = AbstractMesh((2, 2), ("x", "y"))
+MESH = auto_mesh((2, 2), ("x", "y"))
 ROWS, COLUMNS = NamedSharding(MESH, P("x")), NamedSharding(MESH, P(None, "y"))
 
 

@@ -19,15 +19,16 @@ if importlib.util.find_spec("shoal._native") is None:
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from jax_import_testing import auto_mesh
 
 import shoal
 import shoal.jax
 from shoal import CompileError, InputError
 from shoal.executable.launch import environment, mpirun
 
-MESH = AbstractMesh((2, 2), ("x", "y"))
+MESH = auto_mesh((2, 2), ("x", "y"))
 RNG = np.random.default_rng(5)
 
 

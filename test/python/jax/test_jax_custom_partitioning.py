@@ -15,12 +15,13 @@ pytest.importorskip("jax")
 import jax
 import jax.numpy as jnp
 from jax.experimental.custom_partitioning import custom_partitioning
-from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from jax_import_testing import auto_mesh
 
 import shoal.jax
 
-MESH = AbstractMesh((4,), ("x",))
+MESH = auto_mesh((4,), ("x",))
 X = np.random.default_rng(0).standard_normal((8, 6)).astype(np.float32)
 
 

@@ -10,12 +10,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from jax import lax
-from jax.sharding import AbstractMesh
 from jax.sharding import PartitionSpec as P
 
 import shoal
 import shoal.jax
-from jax_import_testing import run
+from jax_import_testing import auto_mesh, run
 
 INTEGERS = ("int2", "uint2", "int4", "uint4")
 FLOATS = (
@@ -327,7 +326,7 @@ def test_callbacks_are_refused():
         shoal.jax.compile(printed, x)
 
 
-MESH = AbstractMesh((4,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
+MESH = auto_mesh((4,), ("d",))
 
 
 def quantised(w, s, x):

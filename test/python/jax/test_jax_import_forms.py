@@ -16,7 +16,7 @@ from jax.sharding import NamedSharding, PartitionSpec as P
 
 import paths
 import shoal.jax
-from jax_import_testing import run
+from jax_import_testing import auto_mesh, run
 from shoal.jax.lowering import lower
 from shoal.jax.locations import legal_name, unique_names
 
@@ -146,7 +146,7 @@ def mlp(x, w):
 
 def test_reasons_name_the_module():
     """Of a collective in a nested jit, and in a region for one device: the whole path."""
-    mesh = jax.sharding.AbstractMesh((4,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    mesh = auto_mesh((4,), ("x",))
     columns, rows = (NamedSharding(mesh, P(*spec)) for spec in ((None, "x"), ("x",)))
 
     def step(x, w):

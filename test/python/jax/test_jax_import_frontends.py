@@ -8,12 +8,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from jax import lax
-from jax.sharding import AbstractMesh
 from jax.sharding import PartitionSpec as P
 
 import shoal
 import shoal.jax
-from jax_import_testing import run
+from jax_import_testing import auto_mesh, run
 
 RNG = np.random.default_rng(0)
 
@@ -130,7 +129,7 @@ def test_every_sharding_has_the_same_random_numbers():
     low, high, w = np.float32(0), np.float32(1), np.eye(12, dtype=np.float32)
     results = []
     for spec in (P(), P("d"), P(None, "d")):
-        with jax.sharding.use_abstract_mesh(AbstractMesh((4,), ("d",))):
+        with jax.sharding.use_abstract_mesh(auto_mesh((4,), ("d",))):
             exe = shoal.jax.compile(drawn, low, high, w, out_shardings=spec)
         results.append(np.asarray(exe.run(low, high, w)))
         assert not exe.stats["bytes_sent_per_device"].get("all_gather")

@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from jax_import_testing import auto_mesh
 from paths import PATHS, SUPPORT
 from shoal_testing import TARGET, expect_no_growth, resources_of, run
 
@@ -29,7 +30,7 @@ import shoal.jax
 if TARGET != "cpu":
     pytest.skip("pools run programs for CPUs", allow_module_level=True)
 
-MESH = AbstractMesh((2, 2), ("data", "model"))
+MESH = auto_mesh((2, 2), ("data", "model"))
 RNG = np.random.default_rng(0)
 X, Y = (RNG.standard_normal(shape).astype(np.float32) for shape in ((32, 8), (32, 4)))
 
@@ -77,8 +78,8 @@ def test_training(donated, count):
 
 
 def test_calls_keep_no_arrays():
-    f = shoal.jax.jit(lambda x, y: x * y, mesh=AbstractMesh((1,), ("x",)))
-    arrays = [shoal.jax.jit(lambda x: x + 1, mesh=AbstractMesh((1,), ("x",)))(X), jnp.ones((32, 8))]
+    f = shoal.jax.jit(lambda x, y: x * y, mesh=auto_mesh((1,), ("x",)))
+    arrays = [shoal.jax.jit(lambda x: x + 1, mesh=auto_mesh((1,), ("x",)))(X), jnp.ones((32, 8))]
     f(*arrays)
     kept = [weakref.ref(array) for array in arrays]
     arrays.clear()
@@ -91,7 +92,7 @@ def test_ten_thousand_calls(tmp_path, monkeypatch):
     how many calls there are."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    mesh = AbstractMesh((2,), ("x",))
+    mesh = auto_mesh((2,), ("x",))
 
     def step(state, batch):
         return jax.tree.map(lambda leaf: leaf + batch.sum(), state), (state["w"] * batch).sum()
@@ -126,7 +127,7 @@ def test_meshes_around_calls():
 
     f = shoal.jax.jit(split)
     for size in (2, 4, 2):
-        mesh = AbstractMesh((size,), ("a",), axis_types=(jax.sharding.AxisType.Auto,))
+        mesh = auto_mesh((size,), ("a",))
         with jax.sharding.use_abstract_mesh(mesh):
             assert f(X).placement.local_shape == (32 // size, 8)
     assert f.cache_size() == 2
@@ -143,7 +144,7 @@ def test_arrays_of_jax_with_shardings():
 
 
 def test_saved_programs_have_the_arrays_that_are_read(tmp_path):
-    f = shoal.jax.jit(lambda unused, x: {"y": x * 2}, mesh=AbstractMesh((2,), ("x",)))
+    f = shoal.jax.jit(lambda unused, x: {"y": x * 2}, mesh=auto_mesh((2,), ("x",)))
     f.compiled(Y, X).save(tmp_path / "program")
     loaded = shoal.load(tmp_path / "program")
     assert [tensor.name for tensor in loaded.inputs] == ["x"]
@@ -161,7 +162,7 @@ def test_mpi_job():
 
 def test_the_sharding_of_a_result():
     """As the program's mesh says it; JAX's own functions, which compute on their device, see none."""
-    mesh = AbstractMesh((2, 2), ("x", "y"))
+    mesh = auto_mesh((2, 2), ("x", "y"))
     rows = NamedSharding(mesh, P(("x", "y"), None))
     z = shoal.jax.jit(lambda x: x * 2, in_shardings=NamedSharding(mesh, P("x")), out_shardings=rows)(jnp.ones((8, 4)))
     assert z.sharding == rows and isinstance(z.sharding.mesh, AbstractMesh)

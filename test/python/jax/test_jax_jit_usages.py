@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from jax_import_testing import auto_mesh
 from shoal_testing import ROOT, TARGET
 
 import shoal.jax
@@ -29,7 +30,7 @@ from shoal import InputError, RunError, TraceError, UnsupportedError
 if TARGET != "cpu":
     pytest.skip("pools run programs for CPUs", allow_module_level=True)
 
-MESH = AbstractMesh((2,), ("x",))
+MESH = auto_mesh((2,), ("x",))
 X = np.arange(8, dtype=np.float32)
 
 jit_of = {"jax": jax.jit, "shoal": functools.partial(shoal.jax.jit, mesh=MESH)}
@@ -355,7 +356,7 @@ ERRORS = {
         InputError,
         "devices: expected 4, as the program is for, but got 2",
         lambda: shoal.jax.jit(
-            lambda x: x, mesh=AbstractMesh((4,), ("x",)), devices=doubled()(X).devices
+            lambda x: x, mesh=auto_mesh((4,), ("x",)), devices=doubled()(X).devices
         )(X),
     ),
     "a deleted array": (RunError, 'input "x": the array .* was deleted', lambda: use_deleted()),

@@ -14,11 +14,11 @@ if importlib.util.find_spec("shoal._native") is None:
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import shoal.jax
-from jax_import_testing import compare_with_jax
+from jax_import_testing import auto_mesh, compare_with_jax
 from shoal import CompileError
 
 RNG = np.random.default_rng(0)
@@ -147,7 +147,7 @@ def agree(results, expected, tolerance=2e-4):
 
 def compiled(function, a, devices, rows=P("x")):
     """Of rows that devices share, evenly or not."""
-    mesh = AbstractMesh((devices,), ("x",))
+    mesh = auto_mesh((devices,), ("x",))
     split = NamedSharding(mesh, rows)
     if a.shape[0] % devices == 0:
         return shoal.jax.compile(function, a, mesh=mesh, in_shardings=split)
@@ -227,5 +227,5 @@ def test_matrices_are_whole():
 
 def test_gpus():
     with pytest.raises(CompileError, match="cuSOLVER is not linked; compile for the CPU"):
-        mesh = AbstractMesh((1,), ("x",))
+        mesh = auto_mesh((1,), ("x",))
         shoal.jax.compile(lambda a: linalg.eigvalsh(a), reals(4, 4), target="cuda", mesh=mesh)

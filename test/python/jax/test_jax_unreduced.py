@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import AbstractMesh, AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from jax_import_testing import auto_mesh
 
 from shoal_testing import TARGET
 
@@ -108,7 +109,7 @@ def test_steps_take_addends_where_they_lie():
     assert add.moves == 0
     whole = (A @ B).astype(np.float32)
     np.testing.assert_allclose(np.asarray(add(second, whole)), 3 * whole, rtol=1e-4, atol=1e-5)
-    read = shoal.jax.jit(lambda u: u * 2.0, mesh=AbstractMesh((4,), ("x",)), in_shardings=P("x"))
+    read = shoal.jax.jit(lambda u: u * 2.0, mesh=auto_mesh((4,), ("x",)), in_shardings=P("x"))
     np.testing.assert_allclose(np.asarray(read(second)), 4 * whole, rtol=1e-4, atol=1e-5)
 
 

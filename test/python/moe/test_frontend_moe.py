@@ -61,6 +61,27 @@ def test_moe_layer_over_one_axis_of_two(tmp_path):
         assert_same(name, getattr(many, name), expected, np.float32, 1e-5)
 
 
+@pytest.mark.parametrize("tokens, width, hidden", [(64, 32, 64), (128, 64, 128)])
+def test_gradients_over_one_axis_of_two_find_experts_over_both(tmp_path, tokens, width, hidden):
+    """Behind the axis that annotations name the other one takes slices; in front of it all would be exchanged."""
+    shapes = ((8, tokens, width), (width, 8), (8, width, hidden), (8, hidden, width))
+    args = tuple(np.zeros(shape, np.float32) for shape in shapes)
+
+    def sent(name, *spec):
+        def loss(router, wi, wo, x):
+            wi, wo = (shoal.constrain(w, shoal.P(*spec)) if spec else w for w in (wi, wo))
+            out = shoal.moe.moe_layer(x, router, wi, wo, capacity_factor=1.0, axes="data")
+            return (out.y * out.y).sum() + out.aux
+
+        source, stats = tmp_path / f"{name}.mlir", tmp_path / f"{name}.json"
+        gradients = shoal.value_and_grad(loss, (0, 1, 2))
+        source.write_text(shoal.trace(gradients, (*args[1:], args[0]), shoal.Mesh(expert=2, data=2)))
+        run(BIN / "shoalc", source, "--emit=spmd", "-o", tmp_path / "out", "--stats", stats).expect_success()
+        return sum(load_json(stats)["bytes_sent_per_device"].values())
+
+    assert sent("free") <= sent("over both", ("data", "expert"))
+
+
 def softmax(x):
     e = np.exp(x - x.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import jax
 import ml_dtypes
 import numpy as np
+from jax.sharding import AbstractMesh, AxisType
 
 import shoal.jax
 from shoal.jax.locations import legal_name
@@ -18,6 +19,11 @@ from shoal_testing import load_results, save_inputs, shoal_run
 TOLERANCE = {"float64": 1e-12, "float32": 2e-5, "float16": 2e-3, "bfloat16": 2e-2}
 # Conversions to 8 bits are.
 TOLERANCE |= {"float8_e4m3fn": 0, "float8_e5m2": 0}
+
+
+def auto_mesh(sizes, names):
+    """An AbstractMesh as JAX 0.10 makes it: from 0.11 on its axes are Explicit unless it is said."""
+    return AbstractMesh(sizes, names, axis_types=(AxisType.Auto,) * len(names))
 
 
 def compare_with_jax(program, *arguments, lower=lambda traced: traced.lower()):

@@ -100,3 +100,65 @@ def test_by_shoal_jax_jit_on_two_ranks():
         whole, expected = one(whole, tokens)
         assert_same("loss", made["loss"].numpy(), np.asarray(expected["loss"]), None, 1e-4)
         assert np.array_equal(made["counts"].numpy().sum(1), np.asarray(expected["counts"]).sum(1))
+
+
+def of_parts(params, batch):
+    """Sums that are floats, a largest one and a mean."""
+    rows = (batch * params).sum(1)
+    metrics = {"rows": train.summed((rows > 0) * 1.0), "most": train.largest(rows.max()), "mean": rows.mean(), "many": rows > 1}
+    return (rows**2).mean(), metrics
+
+
+@jax.custom_vjp
+def by_itself(value, rows):
+    return value, train.summed(rows)
+
+
+by_itself.defvjp(lambda value, rows: (by_itself(value, rows), None), lambda rest, given: given)
+
+
+def handed_on(loss):
+    """Functions with a derivative of their own, and such as give what they get, hand it on."""
+    once = jax.checkpoint(lambda made: made)
+
+    def called(params, batch):
+        value, metrics = jax.vmap(loss, (None, 0))(params, batch[None])
+        value, rows = by_itself(value[0], metrics["rows"][0])
+        most = once(train.largest(metrics["most"][0]))
+        return value, {"rows": once(rows), "most": most, "mean": metrics["mean"][0], "many": metrics["many"][0]}
+
+    return called
+
+
+WRAPS = {
+    "none": lambda loss: loss, "checkpoint": jax.checkpoint, "jit": jax.jit,
+    "both": lambda loss: jax.checkpoint(jax.jit(jax.checkpoint(loss))), "others": handed_on,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+@pytest.mark.parametrize("overlap", [1, 4])
+def test_what_metrics_say_goes_through_functions(wrap, overlap):
+    params, batch = jax.numpy.arange(3.0), np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
+    wrapped = WRAPS[wrap](of_parts)
+    for _ in range(2):  # the second time JAX finds what it traced before
+        (value, metrics), grads = optim.accumulate(wrapped, 4, has_aux=True, overlap=overlap)(params, batch)
+        whole = [of_parts(params, batch[i::4])[1] for i in range(4)]
+        assert_same("rows", np.asarray(metrics["rows"]), np.sum([part["rows"] for part in whole], 0), None, 0)
+        assert metrics["most"] == max(part["most"] for part in whole)
+        assert metrics["many"].dtype == np.int32 and np.array_equal(metrics["many"], np.sum([part["many"] for part in whole], 0))
+        assert_same("mean", np.asarray(metrics["mean"]), np.mean([part["mean"] for part in whole]), None, 1e-6)
+        expected = optim.accumulate(of_parts, 4, has_aux=True, overlap=overlap)(params, batch)
+        assert_leaves_same((value, grads), (expected[0][0], expected[1]), 1e-6)
+
+
+def test_arithmetic_drops_what_metrics_say():
+    def loss(params, batch):
+        made, metrics = jax.checkpoint(of_parts)(params, batch)
+        return made, {"rows": metrics["rows"] * 1.0, "most": jax.numpy.maximum(metrics["most"], 0)}
+
+    params, batch = jax.numpy.arange(3.0), np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
+    (_, metrics), _ = optim.accumulate(loss, 4, has_aux=True)(params, batch)
+    whole = [of_parts(params, batch[i::4])[1] for i in range(4)]
+    for name in metrics:
+        assert_same(name, np.asarray(metrics[name]), np.mean([part[name] for part in whole], 0), None, 1e-6)
