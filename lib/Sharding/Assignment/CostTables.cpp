@@ -7,6 +7,7 @@
 #include "OpKeys.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
+#include "shoal/Sharding/ReshardPrices.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 

@@ -13,6 +13,7 @@
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Machine/ClusterFile.h"
+#include "shoal/Sharding/ReshardPrices.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Propagation/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -61,6 +62,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
     if (!mesh || failed(readMachine(*mesh)))
       return signalPassFailure();
+    reshardPrices = std::make_shared<ReshardPrices>();
     OwningOpRef<ModuleOp> imported;
     if (removals)
       imported = getOperation().clone();
@@ -286,6 +288,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     options.latencyBytes = latency();
     options.effort = effort;
     options.foldRepeats = foldRepeats;
+    options.reshardPrices = reshardPrices.get();
     if (cluster)
       priceOn(*cluster, options);
     return options;
@@ -293,6 +296,8 @@ struct Assign : shoal::impl::AssignBase<Assign> {
 
   /// That of the machine file.
   std::optional<Cluster> cluster;
+  /// Of all searches of a run: of copies, certificates, removals and lints.
+  std::shared_ptr<ReshardPrices> reshardPrices;
   /// Of a program with reshards; may be null.
   CountSentBytes countSentBytes;
 };

@@ -284,8 +284,8 @@ std::vector<AnnotationChange> RemovalSearch::listLikely(const Sent &sent) {
   return likely;
 }
 
-/// Annotations that are left out, or new ones where nothing that was compiled so
-/// far does away with it for what they seem to cost.
+/// Annotations that are left out, or new ones where nothing that was compiled
+/// so far does away with it for what they seem to cost.
 void RemovalSearch::compileFor(const Sent &sent, bool freed) {
   for (const AnnotationChange &change : listLikely(sent)) {
     if (change.freed.has_value() != freed)
