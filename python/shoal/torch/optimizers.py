@@ -24,6 +24,7 @@ class Optimizer(NamedTuple):
 
     update: from (gradients, state, parameters, rates) to (updates, new state), in a traced function.
     rates: the learning rate of each group now, float32[groups].
+    rate: as of `shoal.optim.Transform`, for the metrics.
     names: the parameters that it moves.
     """
 
@@ -31,6 +32,7 @@ class Optimizer(NamedTuple):
     update: Any
     rates: Any
     names: frozenset[str]
+    rate: Any = None
 
 
 def of_torch(optimizers: Sequence[torch.optim.Optimizer], parameters: Mapping[str, Any]) -> Optimizer:
@@ -81,7 +83,7 @@ def of_shoal(optimizer: Transform, names: frozenset[str]) -> Optimizer:
     def update(grads: Any, state: Any, params: Any, rates: Any) -> tuple[Any, Any]:
         return optimizer.update(grads, state, params)
 
-    return Optimizer(optimizer.init, update, lambda: np.zeros(1, np.float32), names)
+    return Optimizer(optimizer.init, update, lambda: np.zeros(1, np.float32), names, optimizer.rate)
 
 
 def _names(group: Mapping[str, Any], number: int, names: Mapping[int, str]) -> list[str]:
