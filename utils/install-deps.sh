@@ -63,9 +63,9 @@ case "${1:-}" in
     scikit_build_core nanobind optree mpi4py jax google_crc32c safetensors
   )
   if [ -n "${SHOAL_TORCH:-}" ]; then
-    # With what transformers distributes its models by.
-    PYTHON_PACKAGES+=("torch>=2.15,<2.16" "transformers>=5.24,<6" "accelerate>=1,<2")
-    PYTHON_MODULES+=(torch transformers accelerate)
+    # With what transformers distributes its models by, and torch's table of ops needs.
+    PYTHON_PACKAGES+=("torch>=2.15,<2.16" "transformers>=5.24,<6" "accelerate>=1,<2" expecttest)
+    PYTHON_MODULES+=(torch transformers accelerate expecttest)
   fi
   ;;
 *) shoal_die "usage: install-deps.sh [--build]" ;;

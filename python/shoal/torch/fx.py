@@ -87,7 +87,11 @@ class _Reader:
             if kind is None:
                 raise InputError(f"an output of kind {spec.kind.name}; expected results and what is written over")
             name = next(names) if kind == "user" else spec.target
-            outputs.append(Output(kind, name, self._argument(value, module)))
+            try:
+                outputs.append(Output(kind, name, self._argument(value, module)))
+            except Unsupported as error:
+                # Who made it has been told of, if that is what is wrong.
+                self._problems = self._problems or {refused_at(Place(), f'result "{name}"', str(error)): None}
         return outputs
 
     def _nodes(self, module: torch.fx.GraphModule) -> list[Node]:

@@ -30,7 +30,7 @@ from shoal.torch.activations import Activations
 from shoal.torch.calls import Call
 from shoal.torch.capture import export, keep_frames
 from shoal.torch.fx import from_fx
-from shoal.torch.graph import Graph, Node, Ref
+from shoal.torch.graph import Graph, Node, Ref, Type
 from shoal.torch.importer import Hooks, Importer, check
 from shoal.torch.optimizers import Optimizer, of_shoal, of_torch
 from shoal.torch.programs import evaluate
@@ -67,14 +67,15 @@ class TrainStep:
     state: the `State` behind the last step.
     """
 
-    def __init__(self, run: Any, state: State, call: Call, optimizer: Optimizer, aliases: Mapping[str, str], kept: frozenset[str]):
-        """kept: the names of the module's own state_dict(), which has no buffers that are not persistent."""
+    def __init__(self, run: Any, state: State, call: Call, optimizer: Optimizer, kept: frozenset[str], parts: int):
+        """kept: the names of the module's own state_dict(), which has no buffers that are not persistent. parts: of a batch."""
         self.state = state
         self._kept = kept
+        self._parts = parts
         self._run = run
         self._call = call
         self._optimizer = optimizer
-        self._aliases = aliases
+        self._aliases = _aliases(call.graph)
 
     def __call__(self, batch: Any) -> dict[str, float]:
         """One step with a batch as the example was: "loss", "grad_norm", and what else `shoal.train.step` and the loss have for metrics."""
@@ -88,7 +89,16 @@ class TrainStep:
         return self.state, metrics
 
     def _arguments(self, batch: Any) -> dict[str, Any]:
-        return {name: to_numpy(value) for name, value in self._call.arguments((batch,), {}).items()}
+        """By the program's names; InputError of another shape or type than the example's."""
+        given = {name: to_numpy(value) for name, value in self._call.arguments((batch,), {}).items()}
+        types = {each.name: each.type for each in self._call.graph.inputs if each.type is not None}
+        for name, value in given.items():
+            part = types[name]
+            expected = Type((part.shape[0] * self._parts, *part.shape[1:]), part.dtype) if self._parts > 1 else part
+            got = Type(tuple(np.shape(value)), getattr(value, "dtype", np.dtype(type(value))))
+            if got != expected:
+                raise InputError(f'batch: "{name}" is {got}; the step is for {expected}: drop a last batch with fewer rows, or pad it')
+        return given
 
     def executable_for(self, batch: Any) -> Executable:
         """The program of a step: its text, costs and report; compiles, does not run."""
@@ -182,7 +192,7 @@ def train_step(
         devices=devices,
         **options,
     )
-    return TrainStep(run, first, Call(graph), moved, _aliases(graph), frozenset(module.state_dict()))
+    return TrainStep(run, first, Call(graph), moved, frozenset(module.state_dict()), micro_batches)
 
 
 def graph_of_loss(module: torch.nn.Module, loss: Loss, batch: Any, weighted: bool = False) -> Graph:
@@ -260,6 +270,8 @@ class _Loss(torch.nn.Module):
         value, metrics = result if _has_metrics(result) else (result, {})
         if not self._weighted:
             return {"loss": value, **metrics}
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise TraceTypeError(f"loss: weighted=True: expected a pair (total, weight), got {type(value).__name__}")
         total, weight = value
         return {"loss": total, WEIGHT: weight, **metrics}
 

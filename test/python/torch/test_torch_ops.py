@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ops of PyTorch, by family, beside what torch makes of them. Skipped where torch is not installed."""
 
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from shoal_testing import ROOT  # noqa: E402
 from torch_comparing import compare_with_torch  # noqa: E402
 
 from shoal.errors import UnsupportedError  # noqa: E402
@@ -312,3 +315,19 @@ def test_of_rank_0():
 def test_results_that_are_not_made_are_refused():
     with pytest.raises(UnsupportedError, match='result "result1" is not supported: it reads ".*", a result that its importer does not make'):
         compare_with_torch(lambda x: F.max_pool2d(x, 2, return_indices=True), floats(1, 2, 4, 4))
+
+
+@pytest.mark.parametrize("kind", ["float32", "int64"])
+def test_samples_of_torchs_table(kind):
+    """One op in forty of `op_db`, each right or refused by name; all of them: test/benchmarks/torch_op_db.py."""
+    pytest.importorskip("expecttest")
+    sys.path.append(str(ROOT / "test/benchmarks"))
+    from torch_op_db import op_db, samples_of, tried
+
+    results = {}
+    for op in op_db[7::40]:
+        for sample in samples_of(op, getattr(torch, kind), 1):
+            torch.manual_seed(0)
+            results[op.name] = tried(op.name, sample)
+    assert list(results.values()).count("right") >= 5, results
+    assert {name: result for name, result in results.items() if result not in ("right", "refused", "not exported")} == {}

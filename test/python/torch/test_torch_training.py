@@ -11,7 +11,7 @@ import numpy as np  # noqa: E402
 import shoal  # noqa: E402
 import shoal.torch as st  # noqa: E402
 from shoal import P, checkpoints, data, optim, train  # noqa: E402
-from shoal.errors import TraceError  # noqa: E402
+from shoal.errors import InputError, TraceError, TraceTypeError  # noqa: E402
 
 F = torch.nn.functional
 MESH = shoal.Mesh(data=2, model=2)
@@ -111,6 +111,16 @@ def test_loss_scales():
         assert metrics["loss"] == pytest.approx(expected["loss"], rel=1e-6)
         assert metrics["grad_norm"] == pytest.approx(expected["grad_norm"], rel=1e-5)
         assert (metrics["loss_scale"], metrics["skipped"]) == (2**16, 0) and metrics["learning_rate"] == pytest.approx(0.1)
+
+
+def test_wrong_batches_and_losses():
+    step = step_of(micro_batches=2, mesh=None, params=None, inputs=None)
+    with pytest.raises(InputError, match=r'batch: "batch_x" is float32\[20,8\]; the step is for float32\[24,8\]: drop a last batch'):
+        step(numbers(20))
+    with pytest.raises(TraceTypeError, match=r"loss: weighted=True: expected a pair \(total, weight\), got "):
+        step_of(weighted=True)
+    with pytest.raises(TraceError, match='step: aux has a metric "grad_norm", which is the step\'s own'):
+        step_of(lambda m, b: (mean_loss(m, b), {"grad_norm": b["x"].sum()}))(numbers())
 
 
 def test_what_is_written_over_is_no_metric():
