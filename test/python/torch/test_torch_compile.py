@@ -342,6 +342,7 @@ WRONG = {
     "classes": (lambda x: F.one_hot(x.abs().long()), "give num_classes="),
     "norm": (lambda x: F.embedding(x[0, :2].long() * 0, x.clone(), max_norm=1.0), "max_norm, by which rows"),
     "complex": (lambda x: torch.view_as_complex(x.reshape(-1, 2)).abs(), "complex"),
+    "effects": (lambda x: torch.linalg.cholesky(x.mT @ x), "an op with effects, whose order counts"),
     "strides": (lambda x: torch.as_strided(x, (2, 2), (1, 2)), "strides, which values have none of"),
 }
 

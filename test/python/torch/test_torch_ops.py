@@ -304,7 +304,7 @@ def of_rank_0(x, i, zero):
         "sum": x.sum(0), "select": x.index_select(0, zero), "gather": x.gather(0, zero[0]), "add": x.index_add(0, zero, x),
         "copy": x.index_copy(0, zero, i.float()), "logsumexp": x.logsumexp(0), "log_softmax": x.log_softmax(0), "fill": x.index_fill(0, zero, 2.0), "scatter": x.scatter(0, zero[0], 3.0), "prelu": F.prelu(x, x.reshape(1)),
         "clamp": F.hardtanh(i, -2.0, 2.0), "addmv": torch.addmv(i.reshape(1), i.reshape(1, 1), i.reshape(1), beta=1, alpha=2), "arange": torch.arange(0.0, 3.0, dtype=torch.int64),
-        "transpose": x.t(), "flip": x.flip(()), "flatten": x.flatten(), "any": (x > 0).any(0), "mean": x.mean(0), "expand": x.expand(2, 3),
+        "transpose": x.t(), "flip": x.flip(()), "flatten": x.flatten(), "any": (x > 0).any(0), "mean": x.mean(0), "expand": x.expand(2, 3), "unfold": x.unfold(0, 1, 1), "bytes": x.to(torch.uint8),
     }  # fmt: skip
 
 
