@@ -9,7 +9,7 @@
 #   install-deps.sh --build   to build the tools and run their programs, no more
 #
 # SHOAL_NODE_TESTS=1 also installs what tests on several nodes need, SHOAL_TORCH=1
-# torch and transformers, several GB, without which tests of shoal.torch step aside.
+# torch, transformers and accelerate, several GB, without which tests of shoal.torch step aside.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
@@ -63,8 +63,9 @@ case "${1:-}" in
     scikit_build_core nanobind optree mpi4py jax google_crc32c safetensors
   )
   if [ -n "${SHOAL_TORCH:-}" ]; then
-    PYTHON_PACKAGES+=("torch>=2.15,<2.16" "transformers>=5.23,<6")
-    PYTHON_MODULES+=(torch transformers)
+    # With what transformers distributes its models by, and torch's table of ops needs.
+    PYTHON_PACKAGES+=("torch>=2.15,<2.16" "transformers>=5.24,<6" "accelerate>=1,<2" expecttest)
+    PYTHON_MODULES+=(torch transformers accelerate expecttest)
   fi
   ;;
 *) shoal_die "usage: install-deps.sh [--build]" ;;

@@ -6,11 +6,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
+import os
+import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import torch
 
+import shoal
 from shoal.errors import ShoalError, TraceError, UnsupportedError
 from shoal.torch.functions import Refused, recorded
 
@@ -33,6 +39,8 @@ KEPT = frozenset({
     "upsample_nearest2d.vec", "upsample_bilinear2d.vec", "upsample_nearest1d.vec", "upsample_linear1d.vec",
     "logical_and.default", "logical_or.default", "logical_xor.default", "masked_fill.Scalar", "masked_fill.Tensor",
     "isinf.default", "unfold.default", "logit.default",
+    # Torch's own gives weights for what is beside the result.
+    "_scaled_dot_product_flash_attention_for_cpu.default",
 })  # fmt: skip
 
 
@@ -55,15 +63,48 @@ def export(
 
 @contextlib.contextmanager
 def advised() -> Iterator[None]:
-    """Errors of torch.export within it say what to write instead."""
+    """Errors of torch.export within it are one message: the line of the program, and what to write instead."""
     try:
-        yield
+        with contextlib.redirect_stderr(_WithoutGraphs(sys.stderr)):
+            yield
     except Refused as error:
         raise UnsupportedError(str(error)) from None
     except ShoalError:
         raise
     except (RuntimeError, AssertionError, ValueError, TypeError, torch._dynamo.exc.TorchDynamoException) as error:
-        raise TraceError(f"export: torch.export does not take the module: {_advice(str(error))}{error}") from error
+        said = str(error).strip().partition("\n\n")[0]
+        raise TraceError(f"{_place(error)}: torch.export does not take the module: {_advice(str(error))}{said}") from error
+
+
+class _WithoutGraphs(io.TextIOBase):
+    """stderr but for the graph so far, which torch prints beside its error."""
+
+    def __init__(self, target: TextIO):
+        self._target = target
+        self._is_behind_graph = False
+
+    def write(self, text: str) -> int:
+        is_graph = text.lstrip().startswith("def forward(self")
+        is_left_out = is_graph or (self._is_behind_graph and text == "\n")
+        self._is_behind_graph = is_graph
+        return len(text) if is_left_out else self._target.write(text)
+
+    def flush(self) -> None:
+        self._target.flush()
+
+
+# Where lines are of no program: torch's, Shoal's and Python's own files.
+_OTHERS = tuple(f"{Path(module.__file__).parent}{os.sep}" for module in (torch, shoal))
+_PYTHON = f"{Path(os.__file__).parent}{os.sep}"
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line of the program, or of a model's library, that torch has come to."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        is_pythons = frame.filename.startswith(_PYTHON) and "site-packages" not in frame.filename
+        if not frame.filename.startswith((*_OTHERS, "<")) and not is_pythons:
+            return f"{frame.filename}:{frame.lineno}"
+    return "export"
 
 
 def decomposed(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:

@@ -22,7 +22,7 @@ from shoal.mesh import Mesh
 from shoal.moe import Layout
 from shoal.torch.calls import Call
 from shoal.torch.derivatives import PREFIX, write_gradients
-from shoal.torch.peers import Peer, run_peers
+from shoal.torch.peers import run_peers
 from shoal.torch.settings import Settings
 from shoal.torch.shardings import of_arguments, of_state
 from shoal.torch.sources import state_of
@@ -98,7 +98,7 @@ def check(
     mesh: Mesh,
     params: Mapping[str, Any] | None = None,
     inputs: Any = None,
-    against: str | Peer = "dtensor",
+    against: Any = "dtensor",
     layout: Layout | None = None,
     tolerance: float = 1e-5,
     timeout: float = 300,
@@ -106,7 +106,8 @@ def check(
     """A loss and its gradients by another system, by Shoal, and by torch on one device, leaf by leaf.
 
     module, loss, batch, params, inputs, layout: as of `shoal.torch.train_step`.
-    against: "dtensor", DTensors by the plan; or a function of (module, loss, batch, device mesh) that each of the mesh's processes calls
+    against: "dtensor", DTensors by the plan; "transformers", a model's own expert parallelism by its ep_plan over all processes, or a
+      DistributedConfig of transformers, for as many; or a function of (module, loss, batch, device mesh) that each of the mesh's processes calls
       under torch.distributed with gloo, with copies of these: it returns a loss and gradients by names of parameters, each whole, a DTensor, or
       this process's part by the plan, and maybe "grad_norm" among them. Functions and modules go to new processes: they must be
       picklable, of a module's top level. mesh: with names, sizes as those of the device mesh.

@@ -1,18 +1,19 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Muon and Adafactor as torch has them, which are others than optax's."""
+"""Adam, Muon and Adafactor as torch has them, which are others than optax's."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import or_one
 from shoal.frontend import contraction, dtypes, reduction, structure
 from shoal.frontend.constants import as_value
-from shoal.frontend.elementwise import astype, divide, maximum, minimum, multiply, power, rsqrt, sqrt
+from shoal.frontend.elementwise import astype, divide, expm1, maximum, minimum, multiply, power, rsqrt, sqrt
 from shoal.optim import Transform
 from shoal.optim.trees import Parts, count, sums_like, unzip, widened, zip_leaves
 
@@ -34,6 +35,36 @@ def against(transform: Transform) -> Direction:
         return {name: multiply(part, multiply(rate, -1.0)) for name, part in moved.items()}, kept
 
     return Direction(transform.init, update)
+
+
+class _Moments(NamedTuple):
+    count: Any
+    mu: Any
+    nu: Any
+
+
+def adam(betas: Sequence[float], eps: float) -> Transform:
+    """Adam's direction (arXiv 1412.6980). What corrects its means is to full precision, as torch's, which are numbers of Python's:
+    1 - 0.999^steps has four digits in float32."""
+
+    def update(grads: Tree, state: Any, params: Tree) -> tuple[Tree, Any]:
+        steps = as_value(state.count) + 1
+
+        def correction(beta: float, dtype: np.dtype) -> Any:
+            number = astype(steps, np.float64 if dtype == np.float64 else np.float32)
+            return astype(multiply(expm1(multiply(number, math.log(beta) if beta else -math.inf)), -1.0), dtype)
+
+        def step(grad: Any, mu: Any, nu: Any) -> Parts:
+            grad = widened(grad)
+            mu = betas[0] * as_value(mu) + (1 - betas[0]) * grad
+            nu = betas[1] * as_value(nu) + (1 - betas[1]) * (grad * grad)
+            hat, root = divide(mu, correction(betas[0], mu.dtype)), divide(nu, correction(betas[1], nu.dtype))
+            return Parts(divide(hat, or_one(sqrt(root) + eps)), mu, nu)
+
+        updates, mu, nu = unzip(zip_leaves(step, grads, state.mu, state.nu), 3)
+        return updates, _Moments(steps, mu, nu)
+
+    return Transform(lambda params: _Moments(count(), sums_like(params), sums_like(params)), update)
 
 
 class _Momentum(NamedTuple):

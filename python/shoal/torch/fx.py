@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
-from shoal.errors import InputError, UnsupportedError
+from shoal.errors import UnsupportedError
 from shoal.torch.gradients import with_own_gradients
 from shoal.torch.graph import Argument, Graph, Input, Node, Output, Place, Ref, Result, Type
 from shoal.torch.names import result_names, unique_inputs, unique_outputs
@@ -56,6 +56,8 @@ class _Reader:
     def graph(self, program: torch.export.ExportedProgram, name: str) -> Graph:
         signature, module = program.graph_signature, program.graph_module
         in_tree, out_tree = (tree_of_spec(spec) for spec in (program.call_spec.in_spec, program.call_spec.out_spec))
+        if any(spec.kind.name == "TOKEN" for spec in signature.input_specs):
+            raise UnsupportedError("\n".join(_effects(module)))
         tensors = {**program.state_dict, **program.constants}
         values = {node.name: node for node in module.graph.nodes}
         inputs = unique_inputs(
@@ -72,7 +74,7 @@ class _Reader:
     def _input(self, spec: Any, node: torch.fx.Node) -> Input:
         kind = _INPUTS.get(spec.kind)
         if kind is None:
-            raise InputError(f"an input of kind {spec.kind.name}; expected parameters, buffers, constants and arguments")
+            raise UnsupportedError(f"an input of kind {spec.kind.name} is not supported; expected parameters, buffers, constants and arguments")
         name = spec.target if kind != "user" else spec.arg.name
         if isinstance(spec.arg, ConstantArgument):
             return Input(kind, name, node.name, None, spec.arg.value)
@@ -85,9 +87,13 @@ class _Reader:
         for spec, value in zip(specs, returned):
             kind = _OUTPUTS.get(spec.kind)
             if kind is None:
-                raise InputError(f"an output of kind {spec.kind.name}; expected results and what is written over")
+                raise UnsupportedError(f"an output of kind {spec.kind.name} is not supported; expected results and what is written over")
             name = next(names) if kind == "user" else spec.target
-            outputs.append(Output(kind, name, self._argument(value, module)))
+            try:
+                outputs.append(Output(kind, name, self._argument(value, module)))
+            except Unsupported as error:
+                # Who made it has been told of, if that is what is wrong.
+                self._problems = self._problems or {refused_at(Place(), f'result "{name}"', str(error)): None}
         return outputs
 
     def _nodes(self, module: torch.fx.GraphModule) -> list[Node]:
@@ -171,6 +177,12 @@ class _Reader:
         except Unsupported as error:
             self._problems[refused_at(place, what, reason_of(what) or str(error))] = None
             return None
+
+
+def _effects(module: torch.fx.GraphModule) -> list[str]:
+    """What is said of ops whose order counts, which tokens go through."""
+    found = module.graph.find_nodes(op="call_function", target=torch.ops.higher_order.with_effects)
+    return [refused_at(_place(node), _name(node.args[1]), reason_of("higher_order.with_effects")) for node in found]
 
 
 def _is_of_sizes(node: torch.fx.Node) -> bool:

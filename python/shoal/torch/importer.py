@@ -44,6 +44,8 @@ class Importer:
         """seed: of random numbers: a number, or a key, two int32, that the program reads."""
         self.seed = seed
         self.settings = settings or Settings()
+        # What sums of all that is before were made of, by these: sizes of groups, of which they are the ends.
+        self.summands: dict[Value, Value] = {}
         # How many ops have drawn random numbers so far.
         self.draws = 0
         # What is in the way, each once, and the first exception of these.

@@ -29,6 +29,7 @@ class GraphImporter(Protocol):
     """What an op needs of who imports its graph."""
 
     settings: Settings
+    summands: dict[Value, Value]
 
     def next_key(self) -> Value: ...
 
@@ -87,6 +88,11 @@ class Op:
     def key(self) -> Value:
         """A key for what this op draws: of the program's seed and the op's number among those that draw."""
         return self._importer.next_key()
+
+    @property
+    def summands(self) -> dict[Value, Value]:
+        """By cumulative sums what they were made of."""
+        return self._importer.summands
 
     def call(self, graph: Graph, values: Sequence[Value]) -> list[Any]:
         """The results of a graph that the op holds, for these inputs."""

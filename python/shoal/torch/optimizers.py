@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from shoal.errors import UnsupportedError
-from shoal.optim import Transform, add_decayed_weights, chain, scale_by_adam, trace
-from shoal.torch.directions import Direction, adafactor, against, muon
+from shoal.optim import Transform, add_decayed_weights, chain, trace
+from shoal.torch.directions import Direction, adafactor, adam, against, muon
 
 
 class Optimizer(NamedTuple):
@@ -24,6 +24,7 @@ class Optimizer(NamedTuple):
 
     update: from (gradients, state, parameters, rates) to (updates, new state), in a traced function.
     rates: the learning rate of each group now, float32[groups].
+    rate: as of `shoal.optim.Transform`, for the metrics.
     names: the parameters that it moves.
     """
 
@@ -31,6 +32,7 @@ class Optimizer(NamedTuple):
     update: Any
     rates: Any
     names: frozenset[str]
+    rate: Any = None
 
 
 def of_torch(optimizers: Sequence[torch.optim.Optimizer], parameters: Mapping[str, Any]) -> Optimizer:
@@ -81,7 +83,7 @@ def of_shoal(optimizer: Transform, names: frozenset[str]) -> Optimizer:
     def update(grads: Any, state: Any, params: Any, rates: Any) -> tuple[Any, Any]:
         return optimizer.update(grads, state, params)
 
-    return Optimizer(optimizer.init, update, lambda: np.zeros(1, np.float32), names)
+    return Optimizer(optimizer.init, update, lambda: np.zeros(1, np.float32), names, optimizer.rate)
 
 
 def _names(group: Mapping[str, Any], number: int, names: Mapping[int, str]) -> list[str]:
@@ -109,13 +111,17 @@ def _sgd(group: Mapping[str, Any], what: str) -> Direction:
 def _adam(group: Mapping[str, Any], what: str) -> Direction:
     _check(group, what, amsgrad=False, maximize=False, decoupled_weight_decay=False)
     decay = [add_decayed_weights(group["weight_decay"])] if group["weight_decay"] else []
-    return against(chain(*decay, scale_by_adam(*map(float, group["betas"]), group["eps"])))
+    return against(chain(*decay, _moments(group)))
 
 
 def _adamw(group: Mapping[str, Any], what: str) -> Direction:
     _check(group, what, amsgrad=False, maximize=False)
     decay = [add_decayed_weights(group["weight_decay"])] if group["weight_decay"] else []
-    return against(chain(scale_by_adam(*map(float, group["betas"]), group["eps"]), *decay))
+    return against(chain(_moments(group), *decay))
+
+
+def _moments(group: Mapping[str, Any]) -> Transform:
+    return adam([float(beta) for beta in group["betas"]], float(group["eps"]))
 
 
 def _adafactor(group: Mapping[str, Any], what: str) -> Direction:

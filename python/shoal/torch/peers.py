@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +21,20 @@ from shoal.mesh import Mesh
 from shoal.torch.shardings import is_spec
 from shoal.torch.tensors import to_numpy
 
-Peer = Callable[[torch.nn.Module, Callable[..., Any], Any, Any], tuple[Any, Mapping[str, Any]]]
-"""Of (module, loss, batch, device mesh): what a process has of the loss and of gradients by names of parameters."""
-
-
-def run_peers(against: str | Peer, given: tuple[Any, ...], mesh: Mesh, plan: Mapping[str, P | None], inputs: Any, timeout: float) -> list[dict[str, Any]]:
+def run_peers(against: Any, given: tuple[Any, ...], mesh: Mesh, plan: Mapping[str, P | None], inputs: Any, timeout: float) -> list[dict[str, Any]]:
     """Of each process of the mesh "loss" and gradients, arrays of float32.
 
-    given: (module, loss, batch). InputError of what is not picklable; RunError of what a process raises.
+    against, given: as of `check`, (module, loss, batch). InputError of what is not picklable; RunError of what a process raises.
     """
-    if isinstance(against, str) and against != "dtensor":
-        raise InputError(f'check: against: expected "dtensor" or a function, got {against!r}')
+    against = _checked(against, given[0], mesh.size)
     try:
         job = pickle.dumps((against, given, dict(mesh.axes), plan, inputs))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputError(f"check: the module, the loss and the function go to new processes: {error}; define them at a module's top level") from None
     # Forked from a process that has imported torch, once.
     context = torch.multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "torch.distributed.tensor", "shoal.torch.peers"])
+    others = [name for name in ("transformers.modeling_utils",) if name in sys.modules]
+    context.set_forkserver_preload(["torch", "torch.distributed.tensor", "shoal.torch.peers", *others])
     with tempfile.TemporaryDirectory() as folder:
         processes = [context.Process(target=_work, args=(rank, mesh.size, folder, job), daemon=True) for rank in range(mesh.size)]
         for process in processes:
@@ -48,6 +45,26 @@ def run_peers(against: str | Peer, given: tuple[Any, ...], mesh: Mesh, plan: Map
         for rank in late:
             processes[rank].kill()
         return [_result(Path(folder), rank, rank in late, timeout) for rank in range(mesh.size)]
+
+
+def _checked(against: Any, module: Any, size: int) -> Any:
+    """InputError of another system than there is; for "transformers" the configuration of its expert parallelism."""
+    if against == "dtensor" or (callable(against) and not _is_config(against)):
+        return against
+    if against != "transformers" and not _is_config(against):
+        raise InputError(f'check: against: expected "dtensor", "transformers", a DistributedConfig of transformers, or a function, got {against!r}')
+    if not hasattr(module, "save_pretrained"):
+        raise InputError(f"check: against transformers: expected a model of transformers, got {type(module).__name__}")
+    if _is_config(against):
+        return against
+    from transformers.distributed import DistributedConfig
+
+    # Experts by its ep_plan over all processes, each of which has rows of its own; other parameters by FSDP.
+    return DistributedConfig(fsdp_size=size, ep_size=size)
+
+
+def _is_config(against: Any) -> bool:
+    return all(hasattr(against, name) for name in ("tp_size", "ep_size", "dp_size"))
 
 
 def _result(folder: Path, rank: int, is_late: bool, timeout: float) -> dict[str, Any]:
@@ -82,6 +99,8 @@ def _step(rank: int, size: int, folder: str, job: bytes) -> dict[str, np.ndarray
         mesh = init_device_mesh("cpu", tuple(axes.values()), mesh_dim_names=tuple(axes))
         if against == "dtensor":
             value, grads = _by_dtensors(module, loss, batch, mesh, plan, inputs)
+        elif _is_config(against):
+            value, grads = _by_transformers(module, loss, batch, against, f"{folder}/model")
         else:
             value, grads = against(module, loss, batch, mesh)
         return {name: _array(one) for name, one in {"loss": value, **grads}.items() if one is not None}
@@ -114,6 +133,36 @@ def _by_dtensors(module: Any, loss: Any, batch: Any, mesh: Any, plan: Mapping[st
         value = result[0] if isinstance(result, tuple) else result
         value.backward()
     return value, {name: parameter.grad for name, parameter in module.named_parameters()}
+
+
+def _by_transformers(module: Any, loss: Any, batch: Any, config: Any, folder: str) -> tuple[Any, dict[str, Any]]:
+    """A model of transformers, distributed as it does itself; each of its data-parallel ranks has its rows of the batch."""
+    from torch.distributed import all_reduce, barrier, get_rank, get_world_size
+    from torch.utils import _pytree
+
+    if get_rank() == 0:
+        module.save_pretrained(folder)
+    barrier()
+    kinds = {"attn_implementation": module.config._attn_implementation, "experts_implementation": _experts_of(module)}
+    given = {name: kind for name, kind in kinds.items() if kind is not None}
+    model = type(module).from_pretrained(folder, distributed_config=config, dtype=module.dtype, **given).train(module.training)
+    for name, parameter in module.named_parameters():
+        if not parameter.requires_grad:
+            model.get_parameter(name).requires_grad_(False)
+    # The innermost axis of its mesh is tensor parallelism's, whose ranks have the same rows.
+    number = get_rank() // config.tp_size
+    result = loss(model, _pytree.tree_map_only(torch.Tensor, lambda rows: rows.chunk(config.dp_size)[number], batch))
+    value = result[0] if isinstance(result, tuple) else result
+    value.backward()
+    mean = value.detach().clone()
+    all_reduce(mean)
+    return mean / get_world_size(), {name: parameter.grad for name, parameter in model.named_parameters()}
+
+
+def _experts_of(module: Any) -> str | None:
+    """Shoal's op is no kernel of theirs."""
+    kind = getattr(module.config, "_experts_implementation", None)
+    return "grouped_mm" if kind == "shoal" else kind
 
 
 def placements_of(spec: P | None, mesh: Any) -> list[Any]:

@@ -48,13 +48,15 @@ _STYLES: dict[str, _Style] = {
     "rowwise_rep": _rows,
     "rowwise_split_input": _rows,
     "embedding_rowwise": _first,
+    "embedding_colwise": _rows,
     "grouped_gemm": _first,
     "replicated_with_grad_allreduce": _whole,
     "mla_kv_a_proj": _whole,
+    "replicate": _whole,
 }
 # What is done with activations around a module, which the compiler finds by itself.
 _OF_ACTIVATIONS = frozenset(
-    {"moe_tp_experts", "ep_dispatch_experts", "ep_router", "gather", "sequence_parallel", "all_reduce", "moe_identity_expert"}
+    {"moe_tp_experts", "ep_dispatch_experts", "ep_router", "gather", "sequence_parallel", "all_reduce", "moe_identity_expert", "local_params"}
 )
 
 

@@ -18,30 +18,32 @@ import numpy as np
 import torch
 
 import shoal.frontend.jit as calls
+from shoal import train
 from shoal.devices import Array, Devices
 from shoal.errors import InputError, TraceError, TraceTypeError, UnsupportedError
 from shoal.executable import Executable
-from shoal.frontend import random
 from shoal.frontend.annotations import P
-from shoal.frontend.autodiff import value_and_grad
 from shoal.mesh import Mesh
 from shoal.moe import Layout
-from shoal.optim import Transform, accumulate, apply_updates, global_norm, shardings_like
+from shoal.optim import Transform, shardings_like
 from shoal.torch.activations import Activations
 from shoal.torch.calls import Call
 from shoal.torch.capture import export, keep_frames
 from shoal.torch.fx import from_fx
-from shoal.torch.graph import Graph, Node, Ref
+from shoal.torch.graph import Graph, Node, Ref, Type
 from shoal.torch.importer import Hooks, Importer, check
 from shoal.torch.optimizers import Optimizer, of_shoal, of_torch
 from shoal.torch.programs import evaluate
 from shoal.torch.segments import with_segments
 from shoal.torch.settings import Settings
-from shoal.torch.shardings import of_arguments, of_state
+from shoal.torch.shardings import by_globs, of_arguments, of_state
 from shoal.torch.sources import state_of
 from shoal.torch.tensors import to_numpy, to_torch
 
 Loss = Callable[[torch.nn.Module, Any], Any]
+WEIGHT = "weight"
+# Of what the module writes over, among a step's metrics.
+_WRITTEN = "written."
 
 
 class State(NamedTuple):
@@ -49,37 +51,54 @@ class State(NamedTuple):
 
     step: how many are done, an int32 scalar. params: what the optimiser moves, by names of `state_dict()`.
     buffers: other parameters, buffers and constants. optimizer: the optimiser's state.
+    samples: how many rows of batches are behind it, an int64 scalar: where `shoal.train.fit` goes on.
     """
 
     step: Any
     params: Any
     buffers: Any
     optimizer: Any
+    samples: Any
 
 
 class TrainStep:
     """What `train_step` gives: a call does one step. The state stays on the devices; the module is not changed.
 
-    state: the `State`.
+    state: the `State` behind the last step.
     """
 
-    def __init__(self, run: Any, state: State, call: Call, optimizer: Optimizer, aliases: Mapping[str, str], kept: frozenset[str]):
-        """kept: the names of the module's own state_dict(), which has no buffers that are not persistent."""
+    def __init__(self, run: Any, state: State, call: Call, optimizer: Optimizer, kept: frozenset[str], parts: int):
+        """kept: the names of the module's own state_dict(), which has no buffers that are not persistent. parts: of a batch."""
         self.state = state
         self._kept = kept
+        self._parts = parts
         self._run = run
         self._call = call
         self._optimizer = optimizer
-        self._aliases = aliases
+        self._aliases = _aliases(call.graph)
 
     def __call__(self, batch: Any) -> dict[str, float]:
-        """One step with a batch as the example was: "loss", "grad_norm", and what the loss returns beside it."""
-        arguments = self._arguments(batch)
-        self.state, metrics = self._run(self.state, arguments, self._optimizer.rates())
+        """One step with a batch as the example was: "loss", "grad_norm", and what else `shoal.train.step` and the loss have for metrics."""
+        _, metrics = self.advance(self.state, batch)
         return {name: float(value) if value.ndim == 0 else value for name, value in metrics.items()}
 
+    def advance(self, state: State, batch: Any) -> tuple[State, dict[str, Any]]:
+        """One step from a state, whose memory it takes: the next one, which is `state` from then on, and metrics, which stay on the
+        devices. It is what `shoal.train.fit` calls: train.fit(step.advance, step.state, batches, 1000, save=checkpoints.Series("run"))."""
+        self.state, metrics = self._run(state, self._arguments(batch), self._optimizer.rates())
+        return self.state, metrics
+
     def _arguments(self, batch: Any) -> dict[str, Any]:
-        return {name: to_numpy(value) for name, value in self._call.arguments((batch,), {}).items()}
+        """By the program's names; InputError of another shape or type than the example's."""
+        given = {name: to_numpy(value) for name, value in self._call.arguments((batch,), {}).items()}
+        types = {each.name: each.type for each in self._call.graph.inputs if each.type is not None}
+        for name, value in given.items():
+            part = types[name]
+            expected = Type((part.shape[0] * self._parts, *part.shape[1:]), part.dtype) if self._parts > 1 else part
+            got = Type(tuple(np.shape(value)), getattr(value, "dtype", np.dtype(type(value))))
+            if got != expected:
+                raise InputError(f'batch: "{name}" is {got}; the step is for {expected}: drop a last batch with fewer rows, or pad it')
+        return given
 
     def executable_for(self, batch: Any) -> Executable:
         """The program of a step: its text, costs and report; compiles, does not run."""
@@ -126,6 +145,9 @@ def train_step(
     layout: Layout | None = None,
     capacity_factor: float | None = None,
     micro_batches: int = 1,
+    overlap: int = 1,
+    weighted: bool = False,
+    gradients: Mapping[str, Any] | None = None,
     remat: str | Mapping[str, str] = "",
     seed: int = 0,
     devices: Devices | None = None,
@@ -134,13 +156,16 @@ def train_step(
     """A step of training: loss, gradients and update as one program on the devices of a mesh.
 
     loss: of (module, batch): a scalar, or a pair of it and a dict of tensors, which become metrics.
+    weighted: the loss has a pair (total, weight) in the scalar's place, the sum over what counts of its rows, as tokens, and how much
+      that is: micro-batches count by their weights.
     optimizer: of torch, SGD, Adam, AdamW, Adafactor or Muon, whose groups are read and whose learning rates are read at each step; several
       of these, each for its parameters; or one of shoal.optim. Parameters that it does not have, and those that need no gradient, stay.
     batch: with the shapes and types of all batches: a tensor, or tuples, lists and dicts of them.
     params, activations, layout, capacity_factor: as of `shoal.torch.compile`; moments lie as their parameters.
     inputs: where the batch lies: one P for all, or a dict by the names of its tensors.
-    micro_batches: into how many equal parts the rows of a batch are cut, one after the other in one program; the loss is the mean of
-      theirs, metrics as of `shoal.optim.accumulate`.
+    micro_batches, overlap: into how many equal parts the rows of a batch are cut, in one program, and how many of them run beside each
+      other; the loss is the mean of theirs, metrics as of `shoal.optim.accumulate`.
+    gradients: globs over parameters' names to P(...): where gradients lie between loss and update, as of ZeRO-2.
     remat: what backward passes find saved: a policy of `shoal.remat` for all, or one for each glob over modules' paths:
       {"model.layers.*": "nothing"}; a module's ops are one segment then.
     seed: of random numbers, as of dropout, with the step's number. options: fields of CompileOptions.
@@ -149,31 +174,34 @@ def train_step(
     """
     options |= {"remat": remat} if isinstance(remat, str) and remat else {}
     example = _micro_batch(batch, micro_batches)
-    graph = graph_of_loss(module, loss, example)
+    graph = graph_of_loss(module, loss, example, weighted)
     _check_micro_batches(graph, micro_batches)
     if not isinstance(remat, str):
         graph = with_segments(graph, remat)
     moved, settings = _optimizer_of(optimizer, module, graph), Settings(layout, capacity_factor, is_differentiated=True)
     first, mesh = _first_state(state_of(graph), moved), settings.mesh(mesh)
     hooks = Activations(graph, activations) if activations else None
+    said = by_globs(gradients or {}, first.params, "gradients")
+    between = {name: said.get(name) for name in first.params} if said else None
+    parts = {"weighted": weighted, "micro_batches": micro_batches, "overlap": overlap, "gradients": between, "seed": seed}
     run = calls.jit(
-        _step_of(graph, moved, seed, (hooks, settings), micro_batches),
+        _step_of(graph, moved, (hooks, settings), parts),
         mesh=mesh,
         in_shardings=None if mesh is None else _places(graph, first, params, inputs),
         donate_argnums=0,
         devices=devices,
         **options,
     )
-    return TrainStep(run, first, Call(graph), moved, _aliases(graph), frozenset(module.state_dict()))
+    return TrainStep(run, first, Call(graph), moved, frozenset(module.state_dict()), micro_batches)
 
 
-def graph_of_loss(module: torch.nn.Module, loss: Loss, batch: Any) -> Graph:
-    """The graph of a loss of (module, batch): results "loss" and metrics; state by the module's names.
+def graph_of_loss(module: torch.nn.Module, loss: Loss, batch: Any, weighted: bool = False) -> Graph:
+    """The graph of a loss of (module, batch): results "loss", of a weighted one "weight", and metrics; state by the module's names.
 
     UnsupportedError with all that has no counterpart, and of a loss that writes over its batch.
     """
     _check_hooks(module)
-    graph = _of_module(from_fx(export(_Loss(module, loss), (batch,)), type(module).__name__))
+    graph = _of_module(from_fx(export(_Loss(module, loss, weighted), (batch,)), type(module).__name__))
     check(graph)
     written = [output.name for output in graph.outputs if output.kind == "input"]
     if written:
@@ -229,17 +257,27 @@ def _places(graph: Graph, first: State, params: Mapping[str, Any] | None, inputs
 class _Loss(torch.nn.Module):
     """The loss of a batch, as torch.export captures it."""
 
-    def __init__(self, module: torch.nn.Module, loss: Loss):
+    def __init__(self, module: torch.nn.Module, loss: Loss, weighted: bool):
         super().__init__()
         self.module = module
         self._loss = loss
+        self._weighted = weighted
         keep_frames(loss)
         self.training = module.training
 
     def forward(self, batch: Any) -> Any:
         result = self._loss(self.module, batch)
-        value, metrics = result if isinstance(result, tuple) else (result, {})
-        return {"loss": value, **metrics}
+        value, metrics = result if _has_metrics(result) else (result, {})
+        if not self._weighted:
+            return {"loss": value, **metrics}
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise TraceTypeError(f"loss: weighted=True: expected a pair (total, weight), got {type(value).__name__}")
+        total, weight = value
+        return {"loss": total, WEIGHT: weight, **metrics}
+
+
+def _has_metrics(result: Any) -> bool:
+    return isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Mapping)
 
 
 _PREFIX = "module."
@@ -282,38 +320,34 @@ def _first_state(state: Mapping[str, Any], optimizer: Optimizer) -> State:
     buffers = {name: np.array(value) for name, value in state.items() if name not in optimizer.names}
     if not params:
         raise TraceError("optimizer: it moves no parameter that the loss reads")
-    return State(np.zeros((), np.int32), params, buffers, optimizer.init(params))
+    return State(np.zeros((), np.int32), params, buffers, optimizer.init(params), np.zeros((), np.int64))
 
 
 def _shardings(state: State, specs: Mapping[str, Any]) -> State:
     params = {name: specs.get(name) for name in state.params}
     known = {name: P() if spec is None else spec for name, spec in params.items()}
     moments = shardings_like(state.optimizer, state.params, known) if any(params.values()) else None
-    return State(P(), params, {name: specs.get(name) for name in state.buffers}, moments)
+    return State(P(), params, {name: specs.get(name) for name in state.buffers}, moments, P())
 
 
-def _step_of(graph: Graph, optimizer: Optimizer, seed: int, told: tuple[Hooks | None, Settings], parts: int) -> Callable[..., Any]:
-    """The function that is traced; told: what the importer is; parts: micro-batches of a batch."""
+def _step_of(graph: Graph, optimizer: Optimizer, told: tuple[Hooks | None, Settings], options: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function that is traced; told: what the importer is; options: of `shoal.train.step`."""
     written = {output.name for output in graph.outputs if output.kind != "user"}
     users = [output for output in graph.outputs if output.kind == "user"]
     if not all(isinstance(output.value, Ref) for output in users):
         raise TraceTypeError("loss: expected tensors, got a number of Python's")
 
     def train_step(state: State, batch: Mapping[str, Any], rates: Any) -> tuple[State, dict[str, Any]]:
-        key = random.fold_in(random.key(seed), state.step)
-
-        def loss_of(params: Mapping[str, Any], batch: Mapping[str, Any], key: Any) -> Any:
+        def loss_of(params: Mapping[str, Any], batch: Mapping[str, Any], *, key: Any) -> Any:
             results = dict(evaluate(graph, Importer(key, *told), {**state.buffers, **params, **batch}))
-            return results.pop("loss"), results
+            value = results.pop("loss")
+            value = (value, results.pop(WEIGHT)) if options["weighted"] else value
+            return value, {_WRITTEN + name if name in written else name: result for name, result in results.items()}
 
-        if parts == 1:
-            (value, others), grads = value_and_grad(lambda params: loss_of(params, batch, key), has_aux=True)(state.params)
-        else:
-            (value, others), grads = accumulate(loss_of, parts, has_aux=True, key=key)(state.params, batch)
-        updates, kept = optimizer.update(grads, state.optimizer, state.params, rates)
-        buffers = {name: others.get(name, old) if name in written else old for name, old in state.buffers.items()}
-        new = State(state.step + 1, apply_updates(state.params, updates), buffers, kept)
-        metrics = {name: value for name, value in others.items() if name not in written}
-        return new, {"loss": value, "grad_norm": global_norm(grads), **metrics}
+        moves = Transform(optimizer.init, lambda grads, kept, params: optimizer.update(grads, kept, params, rates), optimizer.rate)
+        step = train.step(loss_of, moves, has_aux=True, **options)
+        new, metrics = step(train.TrainState(state.step, state.params, state.optimizer, state.samples), batch)
+        buffers = {name: metrics.pop(_WRITTEN + name, old) for name, old in state.buffers.items()}
+        return State(new.step, new.params, buffers, new.optimizer, new.samples), metrics
 
     return train_step

@@ -116,6 +116,9 @@ def step(module, loss, batch, mesh, *, fault=""):
     shares = module.shares(x)
     gather = _gathered_without_gradient if fault == "detached_router" else Gathered.apply
     everybody, weights = Gathered.apply(x, group), gather(shares, group)
+    if fault == "unreduced_inputs":
+        # The gradient of what all experts read is each process' share of a sum that nobody makes.
+        everybody, weights = _Own.apply(x, group), _Own.apply(shares, group)
     if fault == "local_router":
         # Each process' router hears of its own experts alone.
         weights = _Own.apply(shares, group)

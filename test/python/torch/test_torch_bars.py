@@ -31,11 +31,12 @@ def long_graph(count):
 
 @pytest.mark.alone
 def test_ten_thousand_nodes():
-    """Seconds of the processor; the bar is one."""
-    graph = long_graph(10_000)
-    begin = time.process_time()
-    program = write_program(graph)
-    seconds = time.process_time() - begin
-    print(f"{len(graph.nodes)} nodes in {seconds:.2f} s")
+    """Seconds of the processor, the least of three."""
+    graph, seconds = long_graph(10_000), []
+    for _ in range(3):
+        begin = time.process_time()
+        program = write_program(graph)
+        seconds.append(time.process_time() - begin)
+    print(f"{len(graph.nodes)} nodes in {min(seconds):.2f} s")
     assert program.text.count("shoal.relu") == 2500
-    assert seconds < 3
+    assert min(seconds) < 1

@@ -27,6 +27,7 @@ THREADS = {
     "wrong_group": ("up", "Megatron-LM#1628, #5916: experts are summed with others' of another group"),
     "detached_router": ("router", "Automodel#2995: probabilities are gathered without a gradient"),
     "local_router": ("router", "transformers#48687: the router hears of local experts alone"),
+    "unreduced_inputs": ("router", "torchtitan#4054: gradients below the experts are summed over no axis that splits these"),
     "unwritten_rows": ("norm", "transformers#48205: rows of no group are left unwritten, also in gradients"),
     "norm_of_one_group": ("grad_norm", "Megatron-LM#5916, Automodel#3816: the norm has one group's experts"),
     "norm_counts_twice": ("grad_norm", "Automodel#3816: the norm counts replicas as often as there are"),
@@ -96,14 +97,35 @@ def test_ours_is_as_one_device(name, unused):
 
 def test_what_is_refused():
     arguments = {"mesh": MESH, "params": PLAN, "inputs": ROWS}
-    with pytest.raises(InputError, match='expected "dtensor" or a function, got \'megatron\''):
+    with pytest.raises(InputError, match='expected "dtensor", "transformers", a DistributedConfig of transformers, or a function, got \'megatron\''):
         st.check(Layer(), loss, batch(), against="megatron", **arguments)
+    with pytest.raises(InputError, match="check: against transformers: expected a model of transformers, got Layer"):
+        st.check(Layer(), loss, batch(), against="transformers", **arguments)
     with pytest.raises(InputError, match="go to new processes: .*; define them at a module's top level"):
         st.check(Layer(), loss, batch(), against=lambda *given: None, **arguments)
     with pytest.raises(RunError, match=r"process 0 of theirs:\n(.|\n)*AttributeError"):
         st.check(Layer(), loss, batch(), against=wrong, **arguments)
     with pytest.raises(InputError, match=r'"up": process 0 has \[3, 8, 12\]; expected \[2, 8, 12\] by the plan, or \[4, 8, 12\]'):
         st.check(Layer(), loss, batch(), against=misshapen, **arguments)
+
+
+def of_labels(module, ids):
+    return module(input_ids=ids, labels=ids).loss
+
+
+@pytest.mark.parametrize("name, sizes", [("Qwen3Moe", None), ("Mixtral", {"tp_size": 2, "ep_size": 2})])
+def test_transformers(name, sizes):
+    """Its own expert parallelism: rows of their own on each process, and beside tensor parallelism the same rows."""
+    pytest.importorskip("accelerate")
+    config = pytest.importorskip("transformers.distributed").DistributedConfig
+    from torch_models import decoder, tokens
+
+    model = decoder(name, experts="grouped_mm", num_hidden_layers=1).train()
+    against, rows = ("transformers", P("expert")) if sizes is None else (config(**sizes), P())
+    plan = st.ep_plan(model) if sizes is None else st.tp_plan(model, "expert") | st.ep_plan(model)
+    report = st.check(model, of_labels, tokens(4, 8), mesh=shoal.Mesh(expert=2), params=plan, inputs=rows, against=against)
+    assert report.first is None, str(report)
+    assert {leaf.name for leaf in report.leaves} == {"loss", *dict(model.named_parameters())}
 
 
 def wrong(module, loss, batch, mesh):

@@ -106,6 +106,17 @@ def test_rows_are_exchanged():
     torch.testing.assert_close(exe(*arguments), layer(*arguments).detach(), atol=1e-5, rtol=1e-5)
 
 
+def test_mixtral_by_its_plan_on_eight_devices():
+    """Two exchanges of rows a layer; of tokens nothing is gathered, only how many rows come."""
+    model, ids = decoder("Mixtral", experts="shoal", num_local_experts=8), tokens(8, 16)
+    layout = Layout(shoal.Mesh(expert=8), {"dp": ("expert",), "ep": ("expert",)})
+    plan = st.ep_plan(model) | {"{model.embed_tokens,lm_head}.weight": P(), "*.{self_attn,gate}.*": P(), "*norm*": P()}
+    exe = st.compile(model, (), {"input_ids": ids}, layout=layout, params=plan, inputs=P("expert"), outputs=P("expert"), opt_level=0)
+    assert exe.stats["collectives"] == {"ragged_all_to_all": 4, "all_gather": 2}
+    gathered = [each["bytes"] for each in exe.stats["collective_list"] if each["kind"] == "all_gather"]
+    assert gathered == [7 * 8 * 4] * 2  # of each of the other devices a number of rows for each expert
+
+
 def test_a_capacity_drops_rows_and_only_when_it_is_asked_for():
     layer, (x, index, weights) = Layer(), call()
     index[:, 0], index[:, 1] = 0, 1  # all to two experts

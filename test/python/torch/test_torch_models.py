@@ -64,14 +64,33 @@ def test_places_are_the_models_lines_and_modules():
 
 
 def test_ops_of_experts_are_products_of_groups():
+    """By the groups' sizes, of which the graph has the sums."""
     graph = st.from_fx(st.export(decoder("Qwen3Moe", experts="grouped_mm"), (), {"input_ids": tokens()}))
     # Two layers, of two products each.
-    assert write_program(graph).text.count('"shoal.ragged_einsum"') == 4
+    assert write_program(graph).text.count('"shoal.ragged_dot"') == 4
 
 
 def test_eager_experts_are_refused_with_what_to_do():
-    with pytest.raises(TraceError, match=r'call set_experts_implementation\("grouped_mm"\)'):
+    with pytest.raises(TraceError, match=r'modeling_mixtral.py:\d+: torch.export does .* call set_experts_implementation\("grouped_mm"\)'):
         st.export(decoder("Mixtral", experts="eager"), (), {"input_ids": tokens()})
+
+
+def test_caches_that_grow_are_refused_with_what_to_do():
+    model = decoder("Llama", num_hidden_layers=1)
+    with pytest.raises(TraceError, match="a cache that grows: give use_cache=False, or a static cache: ") as caught:
+        st.export(model, (), {"input_ids": tokens(), "use_cache": True})
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["Mixtral", "DeepseekV3"])
+def test_saved_weights_are_read_by_transformers(name, tmp_path):
+    model = decoder(name, experts="grouped_mm")
+    model.config.save_pretrained(tmp_path)
+    st.save_safetensors(tmp_path / "model.safetensors", model.state_dict())
+    read = type(model).from_pretrained(tmp_path, attn_implementation="sdpa").eval()
+    read.set_experts_implementation("grouped_mm")
+    with torch.no_grad():
+        assert torch.equal(read(tokens()).logits, model(tokens()).logits)
 
 
 @pytest.mark.parametrize("name, experts", [("Llama", None), ("Mixtral", "grouped_mm"), ("DeepseekV3", "grouped_mm")])

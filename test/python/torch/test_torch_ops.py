@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ops of PyTorch, by family, beside what torch makes of them. Skipped where torch is not installed."""
 
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from shoal_testing import ROOT  # noqa: E402
 from torch_comparing import compare_with_torch  # noqa: E402
 
 from shoal.errors import UnsupportedError  # noqa: E402
@@ -301,7 +304,7 @@ def of_rank_0(x, i, zero):
         "sum": x.sum(0), "select": x.index_select(0, zero), "gather": x.gather(0, zero[0]), "add": x.index_add(0, zero, x),
         "copy": x.index_copy(0, zero, i.float()), "logsumexp": x.logsumexp(0), "log_softmax": x.log_softmax(0), "fill": x.index_fill(0, zero, 2.0), "scatter": x.scatter(0, zero[0], 3.0), "prelu": F.prelu(x, x.reshape(1)),
         "clamp": F.hardtanh(i, -2.0, 2.0), "addmv": torch.addmv(i.reshape(1), i.reshape(1, 1), i.reshape(1), beta=1, alpha=2), "arange": torch.arange(0.0, 3.0, dtype=torch.int64),
-        "transpose": x.t(), "flip": x.flip(()), "flatten": x.flatten(), "any": (x > 0).any(0), "mean": x.mean(0), "expand": x.expand(2, 3),
+        "transpose": x.t(), "flip": x.flip(()), "flatten": x.flatten(), "any": (x > 0).any(0), "mean": x.mean(0), "expand": x.expand(2, 3), "unfold": x.unfold(0, 1, 1), "bytes": x.to(torch.uint8),
     }  # fmt: skip
 
 
@@ -312,3 +315,19 @@ def test_of_rank_0():
 def test_results_that_are_not_made_are_refused():
     with pytest.raises(UnsupportedError, match='result "result1" is not supported: it reads ".*", a result that its importer does not make'):
         compare_with_torch(lambda x: F.max_pool2d(x, 2, return_indices=True), floats(1, 2, 4, 4))
+
+
+@pytest.mark.parametrize("kind", ["float32", "int64"])
+def test_samples_of_torchs_table(kind):
+    """One op in forty of `op_db`, each right or refused by name; all of them: test/benchmarks/torch_op_db.py."""
+    pytest.importorskip("expecttest")
+    sys.path.append(str(ROOT / "test/benchmarks"))
+    from torch_op_db import op_db, samples_of, tried
+
+    results = {}
+    for op in op_db[7::40]:
+        for sample in samples_of(op, getattr(torch, kind), 1):
+            torch.manual_seed(0)
+            results[op.name] = tried(op.name, sample)
+    assert list(results.values()).count("right") >= 5, results
+    assert {name: result for name, result in results.items() if result not in ("right", "refused", "not exported")} == {}

@@ -3,6 +3,8 @@
 """Plans of others: transformers' tables of styles, placements of DTensors, by stand-ins of their classes."""
 
 import dataclasses
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -49,6 +51,17 @@ def test_unknown_styles_are_refused():
     model = SimpleNamespace(config=SimpleNamespace())
     with pytest.raises(TraceError, match="SimpleNamespace: its config has no base_model_ep_plan"):
         plans.ep_plan(model)
+
+
+def test_every_style_of_transformers_is_known():
+    """Of all plans in its files: none is left over."""
+    transformers = pytest.importorskip("transformers")
+    found = {}
+    for path in sorted(Path(transformers.__file__).parent.glob("models/*/*.py")):
+        for plan in re.findall(r"(?:base_model|)_(?:tp|ep)_plan = (\{.*?\})", path.read_text(), re.DOTALL):
+            found |= {style: path.name for style in re.findall(r'": "([a-z_]+)"', plan)}
+    assert {"colwise", "grouped_gemm", "embedding_colwise"} <= set(found)
+    assert {style: name for style, name in found.items() if style not in {*plans._STYLES, *plans._OF_ACTIVATIONS}} == {}
 
 
 @dataclasses.dataclass

@@ -86,6 +86,9 @@ def grouped_mm(op: Op, self: Value | None = None, mat2: Value | None = None, off
     assert lhs is not None and rhs is not None
     if offs is None or (lhs.ndim, rhs.ndim) != (2, 3) or bias is not None:
         raise Unsupported(f"groups of ranks {lhs.ndim} and {rhs.ndim}; expected rows [T, M] by matrices [E, M, H]")
+    sizes = op.summands.get(offs)
+    if sizes is not None:
+        return contraction.ragged_dot(lhs, rhs, elementwise.astype(sizes, dtypes.INT32), dtype=op.dtype)
     ends = elementwise.astype(offs, dtypes.INT32)
     begins = structure.pad(ends[:-1], [(1, 0)])
     return contraction.ragged_einsum("TM,EMH,E->TH", "T", lhs, rhs, begins, ends, dtype=op.dtype)

@@ -174,7 +174,10 @@ def vector_norm(op: Op, self: Value, ord: Any = 2, dim: Dims = None, keepdim: bo
 def cumsum(op: Op, self: Value, dim: int, dtype: Any = None) -> Value:
     if not self.ndim:
         return op.value(self)
-    return op.value(reduction.cumsum(_wide(op.value(self), op.dtype), dim))
+    summands = op.value(self)
+    sums = op.value(reduction.cumsum(_wide(summands, op.dtype), dim))
+    op.summands[sums] = summands
+    return sums
 
 
 @imports("aten.cumprod.default")

@@ -112,6 +112,8 @@ def triu(op: Op, self: Value, diagonal: int = 0) -> Value:
 
 @imports("aten.unfold.default", "aten.unfold_copy.default")
 def unfold(op: Op, self: Value, dimension: int, size: int, step: int) -> Value:
+    if not self.ndim:
+        return self.reshape([1])[:size]
     dim, count = dimension % self.ndim, op.shape[dimension]
     starts = np.arange(count, dtype=np.int32)[:, None] * step + np.arange(size, dtype=np.int32)
     return structure.moveaxis(indexing.take(self, starts, dim), dim + 1, -1)
