@@ -3,9 +3,41 @@
 
 #include "Search.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-assign"
 
 using namespace shoal;
 using namespace shoal::assignment;
+
+/// The choice of a program result without constraint that takes its value as
+/// it is made; nothing where the op has none, as of partial sums.
+static std::optional<ChoiceIndex> findChoiceAsMade(Plan &plan, unsigned op,
+                                                   LayoutId made) {
+  CostTables &tables = plan.getTables();
+  const OpClass &opClass = tables.classOf(op);
+  for (ChoiceIndex i = 0; i < opClass.numChoices(); ++i) {
+    const Choice *choice = tables.choice(op, i);
+    if (choice && choice->operands[0] == made)
+      return i;
+  }
+  return std::nullopt;
+}
+
+void assignment::settleResults(Plan &plan) {
+  const AssignmentProblem &problem = plan.getTables().problem;
+  for (unsigned op = 0; op < problem.ops.size(); ++op) {
+    const AssignmentProblem::Op &result = problem.ops[op];
+    if (!result.results.empty() || result.operands.empty() || result.constraint)
+      continue;
+    LayoutId made = plan.versionTree(result.operands[0]).nodes[0].layout;
+    std::optional<ChoiceIndex> choice = findChoiceAsMade(plan, op, made);
+    if (!choice || *plan.costChange(op, *choice) > kMinGain)
+      continue;
+    LDBG() << "result op " << op << " takes its value as it is made";
+    plan.move(op, *choice);
+  }
+}
 
 static std::vector<ValueVersion> versionsOf(const Plan &plan, unsigned value,
                                             const VersionTree &tree) {

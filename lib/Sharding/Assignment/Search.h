@@ -34,6 +34,10 @@ void moveChains(Plan &plan, double slack, llvm::ArrayRef<unsigned> seeds);
 /// From all ops.
 void moveChains(Plan &plan, double slack);
 
+/// Among equally cheap shardings of a result, the one its value is made in is
+/// what a person would expect.
+void settleResults(Plan &plan);
+
 /// What the plan says of ops and values, and its costs by part.
 Assignment describe(const Plan &plan, Hints hints);
 

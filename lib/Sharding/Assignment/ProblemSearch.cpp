@@ -1,0 +1,338 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ProblemSearch.h"
+#include "AskingProblem.h"
+#include "Copied.h"
+#include "Search.h"
+#include "shoal/Sharding/CanonicalOrder.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/Format.h"
+#include <set>
+
+#define DEBUG_TYPE "shoal-assign"
+
+using namespace shoal;
+using namespace shoal::assignment;
+
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
+
+/// The plan's cost, as debug output shows it.
+[[maybe_unused]] static llvm::format_object<double> costOf(const Plan &plan) {
+  return llvm::format("%.0f", plan.totalCost());
+}
+
+/// Takes the other plan where it is cheaper.
+static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
+  bool isCheaper = other.totalCost() < plan.totalCost() - kMinGain;
+  LDBG() << name << " costs " << costOf(other) << ", the one before "
+         << costOf(plan) << ": " << (isCheaper ? "taken" : "left");
+  if (isCheaper)
+    plan = std::move(other);
+}
+
+/// Of the ops that make and read a value those from which chains begin where
+/// one of them is new.
+static constexpr size_t kMaxNear = 8;
+
+ProblemSearch::ProblemSearch(const AssignmentProblem &given,
+                             const AssignmentOptions &options)
+    : given(given), options(options), hints(propagateInOrder(given)),
+      problem(withoutHints(given)),
+      tables(problem, options, preferredAxisOrder(problem), &hints) {}
+
+/// Of the neighbourhoods of a plan the first that gains, then all over again:
+/// variable neighbourhood descent (Mladenovic and Hansen). Single changes of
+/// one op, chains of them, then the moves of each source.
+void ProblemSearch::improve(Plan &plan, double slack,
+                            llvm::ArrayRef<FoundMoves> tried) {
+  constexpr unsigned kMaxRounds = 24;
+  LDBG() << "  begins at " << costOf(plan);
+  if (options.effort < SearchEffort::Descent)
+    return;
+  descend(plan, options.maxSweeps);
+  LDBG() << "  descent: " << costOf(plan);
+  if (options.effort < SearchEffort::Quick)
+    return;
+  for (unsigned round = 0; round < kMaxRounds; ++round) {
+    moveChains(plan, slack);
+    LDBG() << "  chains:  " << costOf(plan);
+    if (llvm::none_of(tried, [&](const FoundMoves &found) {
+          return tryMoves(plan, found) >= kMinGain;
+        }))
+      return;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Starts
+//===----------------------------------------------------------------------===//
+
+const ProblemSearch::Start ProblemSearch::kStarts[] = {
+    {"the hints", &ProblemSearch::chooseByHints, &AssignmentOptions::slack,
+     SearchEffort::Greedy},
+    {"nothing split", &ProblemSearch::chooseNothing,
+     &AssignmentOptions::wholeSlack, SearchEffort::Quick},
+    {"what is found where arithmetic counts tenfold",
+     &ProblemSearch::chooseDearArithmetic, &AssignmentOptions::slack,
+     SearchEffort::Full},
+    {"what is found where annotations that only ask bind",
+     &ProblemSearch::chooseBindingHints, &AssignmentOptions::slack,
+     SearchEffort::Full},
+};
+
+const ProblemSearch::Start ProblemSearch::kStartsOfCutAxes[] = {
+    {"what is found where axes are whole", &ProblemSearch::chooseWholeAxes,
+     &AssignmentOptions::slack, SearchEffort::Quick},
+    {"the hints", &ProblemSearch::chooseByHints, &AssignmentOptions::slack,
+     SearchEffort::Full},
+};
+
+std::optional<ProblemSearch::Choices>
+ProblemSearch::chooseByHints(const Plan *) {
+  return chooseGreedily(tables, hints);
+}
+
+/// But for what annotations ask for.
+std::optional<ProblemSearch::Choices>
+ProblemSearch::chooseNothing(const Plan *) {
+  return Choices(problem.ops.size(), 0);
+}
+
+/// No work is done twice there. From there the search gets to plans that it
+/// would not find from those that trade arithmetic for bytes at once. From
+/// nothing split it would get to the plan that it gets to at the true price.
+std::optional<ProblemSearch::Choices>
+ProblemSearch::chooseDearArithmetic(const Plan *) {
+  tables.setFlopsPerByte(options.flopsPerByte / 10);
+  // Moves of the most ops take the longest.
+  Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(1),
+                         llvm::ArrayRef(moves).drop_back());
+  tables.setFlopsPerByte(options.flopsPerByte);
+  Choices choices;
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    choices.push_back(plan.choiceOf(op));
+  return choices;
+}
+
+/// What binds keeps values that are moved to and fro at one place; from there
+/// the search gets further than where each of them may leave.
+std::optional<ProblemSearch::Choices>
+ProblemSearch::chooseBindingHints(const Plan *best) {
+  if (best && followsHints(*best, given))
+    return std::nullopt;
+  AssignmentProblem other = withBindingHints(given);
+  CostTables binding(other, options, preferredAxisOrder(other), &hints);
+  Plan plan(binding, *chooseNothing(nullptr));
+  improve(plan, options.slack, moves);
+  return copyChoices(tables, plan,
+                     llvm::to_vector(llvm::seq<unsigned>(problem.ops.size())));
+}
+
+/// Axes are cut for the sake of few reshapes; most values have all parts of an
+/// axis at one place, to which the parts would have to come one by one.
+std::optional<ProblemSearch::Choices>
+ProblemSearch::chooseWholeAxes(const Plan *) {
+  ProblemSearch search(wholeAxes->problem, options);
+  Plan found = search.searchWhole();
+  std::vector<FactorSharding> split;
+  split.reserve(problem.ops.size());
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    split.push_back(wholeAxes->expand(found.resolved(op).sharding));
+  return findChoices(tables, split);
+}
+
+Plan ProblemSearch::searchFrom(llvm::ArrayRef<Start> starts,
+                               llvm::ArrayRef<FoundMoves> tried) {
+  std::optional<Plan> best;
+  for (const Start &start : starts) {
+    if (options.effort < start.least)
+      continue;
+    LDBG() << "from " << start.name;
+    std::optional<Choices> choices =
+        (this->*start.choose)(best ? &*best : nullptr);
+    if (!choices)
+      continue;
+    Plan plan(tables, std::move(*choices));
+    leaveImpossible(plan);
+    improve(plan, options.*start.slack, tried);
+    if (best)
+      keepCheaper(*best, std::move(plan), start.name);
+    else
+      best.emplace(std::move(plan));
+  }
+  if (options.effort >= SearchEffort::Quick)
+    moveChains(*best, options.lastSlack);
+  return std::move(*best);
+}
+
+//===----------------------------------------------------------------------===//
+// Layers that repeat
+//===----------------------------------------------------------------------===//
+
+Plan ProblemSearch::searchWhole() {
+  if (options.effort >= SearchEffort::Quick) {
+    moves = findMoves(problem);
+    wholeAxes = mergeSubAxes(given);
+  }
+  if (wholeAxes)
+    return searchFrom(kStartsOfCutAxes, moves);
+  if (options.effort < SearchEffort::Full || !isNarrow())
+    return searchFrom(kStarts, moves);
+  Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(2), moves);
+  searchByBound(plan, {.maxSplits = 20});
+  return plan;
+}
+
+/// Of each value of `plan` its layouts, as `tables` number them.
+static std::vector<llvm::SmallVector<LayoutId, 4>>
+translateLayouts(const Plan &plan, CostTables &tables) {
+  std::vector<llvm::SmallVector<LayoutId, 4>> all;
+  for (unsigned value = 0; value < plan.getTables().problem.values.size();
+       ++value) {
+    auto &layouts = all.emplace_back(plan.layoutsOf(value));
+    for (LayoutId &layout : layouts)
+      layout = tables.intern(plan.getTables().layout(layout));
+    llvm::sort(llvm::drop_begin(layouts));
+  }
+  return all;
+}
+
+/// The ops one of whose values is made or needed otherwise than that of the
+/// stand-in: between layers that do not choose alike.
+static std::vector<unsigned> findSeams(const Plan &plan, const Plan &folded,
+                                       llvm::ArrayRef<unsigned> standIns) {
+  auto layouts = translateLayouts(folded, plan.getTables());
+  std::vector<unsigned> seams;
+  for (auto [op, standIn] : llvm::enumerate(standIns)) {
+    auto differs = [&](auto pair) {
+      auto [value, other] = pair;
+      return plan.layoutsOf(value) != layouts[other];
+    };
+    const AssignmentProblem::Op &own = plan.getTables().problem.ops[op];
+    const AssignmentProblem::Op &other =
+        folded.getTables().problem.ops[standIn];
+    if (llvm::any_of(llvm::zip_equal(own.operands, other.operands), differs) ||
+        llvm::any_of(llvm::zip_equal(own.results, other.results), differs))
+      seams.push_back(op);
+  }
+  return seams;
+}
+
+/// All layers choose as their stand-ins; then what lies between layers that do
+/// not choose alike is mended.
+Plan ProblemSearch::unfold(const Plan &found,
+                           llvm::ArrayRef<unsigned> standIns) {
+  Plan plan(tables, copyChoices(tables, found, standIns));
+  leaveImpossible(plan);
+  LDBG() << "unfolded: " << costOf(plan);
+  descend(plan, options.maxSweeps);
+  LDBG() << "  descent: " << costOf(plan);
+  return plan;
+}
+
+/// Of equal layers some may choose otherwise, as each pays only where it meets
+/// another: inner ones are alike, as the first of them or as the last, or half
+/// and half.
+Plan ProblemSearch::searchFolded(const FoldedProblem &folded) {
+  ProblemSearch search(folded.problem, options);
+  Plan found = search.search();
+  Plan plan = unfold(found, folded.nearest);
+  const std::vector<unsigned> *standIns = &folded.nearest;
+  for (const auto *other : {&folded.before, &folded.behind}) {
+    Plan next = unfold(found, *other);
+    if (next.totalCost() < plan.totalCost() - kMinGain)
+      plan = std::move(next), standIns = other;
+  }
+  std::vector<unsigned> seams = findSeams(plan, found, *standIns);
+  moveChains(plan, options.slack, seams);
+  LDBG() << "  chains from " << seams.size()
+         << " ops between layers: " << costOf(plan);
+  return plan;
+}
+
+/// Less effort takes no time that grows faster than layers do.
+Plan ProblemSearch::search() {
+  if (options.foldRepeats && options.effort >= SearchEffort::Quick)
+    if (std::optional<FoldedProblem> folded = foldRepeats(given))
+      return searchFolded(*folded);
+  return searchWhole();
+}
+
+//===----------------------------------------------------------------------===//
+// A lower bound
+//===----------------------------------------------------------------------===//
+
+/// Whether a bound takes no longer than two more starts: ops have few choices,
+/// as along one axis. Where annotations only ask, it is the starts that begin
+/// with what they ask for.
+bool ProblemSearch::isNarrow() {
+  constexpr ChoiceIndex kFew = 32;
+  return llvm::none_of(given.ops, isHint) &&
+         llvm::all_of(llvm::seq<unsigned>(problem.ops.size()),
+                      [&](unsigned op) {
+                        return tables.classOf(op).numChoices() <= kFew;
+                      });
+}
+
+/// Searches from the plans that a lower bound suggests; what none costs less
+/// than.
+std::optional<double> ProblemSearch::searchByBound(Plan &plan,
+                                                   const BoundEffort &effort) {
+  if (moves.empty())
+    moves = findMoves(problem);
+  std::set<Choices> tried;
+  auto tryPlan = [&](const Choices &choices) {
+    if (tried.insert(choices).second) {
+      Plan other(tables, choices);
+      leaveImpossible(other);
+      improve(other, options.slack, moves);
+      keepCheaper(plan, std::move(other), "what the bound suggests");
+    }
+    return plan.totalCost();
+  };
+  std::optional<LowerBound> bound =
+      findLowerBound(tables, plan.totalCost(), effort, tryPlan);
+  if (!bound)
+    return std::nullopt;
+  return bound->cost;
+}
+
+//===----------------------------------------------------------------------===//
+// What is found
+//===----------------------------------------------------------------------===//
+
+Assignment ProblemSearch::run() {
+  Plan plan = search();
+  std::optional<double> bound;
+  if (options.certify)
+    bound = searchByBound(plan, {.maxSplits = 100});
+  settleResults(plan);
+  Assignment found = describe(plan, std::move(hints));
+  if (bound)
+    found.lowerBound = std::min(*bound, found.cost.total());
+  return found;
+}
+
+Assignment ProblemSearch::improveFrom(llvm::ArrayRef<FactorSharding> start,
+                                      llvm::ArrayRef<unsigned> changed,
+                                      bool areCopies) {
+  Plan plan(tables, findChoices(tables, start));
+  leaveImpossible(plan);
+  if (areCopies)
+    makeAsNeeded(plan, changed);
+  descend(plan, options.maxSweeps);
+  llvm::SmallSetVector<unsigned, 32> seeds;
+  for (unsigned op : changed)
+    for (unsigned value : plan.valuesOf(op))
+      for (unsigned near : plan.opsNear(value, op, kMaxNear))
+        seeds.insert(near);
+  moveChains(plan, options.slack, seeds.getArrayRef());
+  settleResults(plan);
+  return describe(plan, std::move(hints));
+}

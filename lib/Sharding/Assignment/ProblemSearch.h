@@ -1,0 +1,64 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_PROBLEMSEARCH_H
+#define SHOAL_LIB_SHARDING_ASSIGNMENT_PROBLEMSEARCH_H
+
+#include "Fold.h"
+#include "LowerBound.h"
+#include "Moves.h"
+#include "WholeAxes.h"
+
+namespace shoal::assignment {
+
+/// The search of one problem, in canonical order.
+class ProblemSearch {
+public:
+  ProblemSearch(const AssignmentProblem &given,
+                const AssignmentOptions &options);
+  Assignment run();
+  Assignment improveFrom(llvm::ArrayRef<FactorSharding> start,
+                         llvm::ArrayRef<unsigned> changed, bool areCopies);
+
+private:
+  using Choices = std::vector<ChoiceIndex>;
+  /// Where the search begins.
+  struct Start {
+    const char *name;
+    /// Nothing where it would not help the best plan so far.
+    std::optional<Choices> (ProblemSearch::*choose)(const Plan *best);
+    /// Of chains.
+    double AssignmentOptions::*slack;
+    SearchEffort least;
+  };
+  static const Start kStarts[4], kStartsOfCutAxes[2];
+
+  std::optional<Choices> chooseByHints(const Plan *best);
+  std::optional<Choices> chooseNothing(const Plan *best);
+  std::optional<Choices> chooseDearArithmetic(const Plan *best);
+  std::optional<Choices> chooseBindingHints(const Plan *best);
+  std::optional<Choices> chooseWholeAxes(const Plan *best);
+  Plan searchFrom(llvm::ArrayRef<Start> starts,
+                  llvm::ArrayRef<FoundMoves> tried);
+  Plan searchWhole();
+  Plan unfold(const Plan &found, llvm::ArrayRef<unsigned> standIns);
+  Plan searchFolded(const FoldedProblem &folded);
+  Plan search();
+  bool isNarrow();
+  std::optional<double> searchByBound(Plan &plan, const BoundEffort &effort);
+  void improve(Plan &plan, double slack, llvm::ArrayRef<FoundMoves> tried);
+
+  const AssignmentProblem &given;
+  const AssignmentOptions &options;
+  Hints hints;
+  /// All of its annotations bind: those that only ask are in the hints.
+  AssignmentProblem problem;
+  CostTables tables;
+  std::vector<FoundMoves> moves;
+  /// Where some of the problem's are cut.
+  std::optional<WholeAxes> wholeAxes;
+};
+
+} // namespace shoal::assignment
+
+#endif // SHOAL_LIB_SHARDING_ASSIGNMENT_PROBLEMSEARCH_H
