@@ -49,7 +49,7 @@ def test_a_module_of_the_library_reaches_those_who_import_it(script):
     loads_models = {f"{T}/checkpoints/test_checkpoint_matching.py"}
     others = {path for path in found if path.split("/")[2] in ("checkpoints", "devices", "calls", "data")}
     assert others == loads_models
-    assert len(found) < 80
+    assert len(found) < 90
     kinds = {"build", "format", "lit", "package", "python", "alone"}
     assert stages(script, "python/shoal/moe/routing.py").keys() == kinds
 
