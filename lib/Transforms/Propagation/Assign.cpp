@@ -181,7 +181,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     FailureOr<int64_t> bytes = countSentBytes(*changed.module);
     if (failed(bytes))
       return std::nullopt;
-    made.bytes = *bytes;
+    made.bytes = bytes;
     return made;
   }
 
