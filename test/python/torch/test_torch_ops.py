@@ -208,6 +208,15 @@ def test_scatters():
     compare_with_torch(scatters, floats(4, 5, 6), floats(4, 5, 6), places, torch.tensor([2, 0, 3]), floats(3, 5, 6), integers(4, 5, 6) > 0)
 
 
+def scatters_of_bools(x, r, s):
+    return {"add": x.scatter_add(1, r, s), **{reduce: x.scatter_reduce(1, r, s, reduce) for reduce in ("sum", "prod", "amax", "amin")}}
+
+
+def test_scatters_of_bools():
+    """A sum of truth values is true where one of them is, a product where all are."""
+    compare_with_torch(scatters_of_bools, integers(3, 8) > 0, integers(3, 8, low=0, high=8), integers(3, 8) > 0)
+
+
 def writes(x, y):
     """In-place ops, of what is new and of views."""
     z = x.clone()

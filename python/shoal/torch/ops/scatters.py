@@ -19,6 +19,8 @@ from shoal.torch.registry import imports, refuses
 
 # Torch's names of what is done with what lies there.
 _KINDS = {"sum": "sum", "add": "sum", "prod": "prod", "multiply": "prod", "amax": "max", "amin": "min"}
+# Of truth values.
+_OF_BOOLS = {"sum": "or", "prod": "and", "max": "or", "min": "and"}
 
 
 @imports("aten.scatter.src", "aten.scatter.value")
@@ -64,6 +66,8 @@ def _along(value: Value, dim: int, index: Value, src: Value, kind: str | None) -
 
 def _scattered(value: Value, dim: int, index: Value, updates: Value, kind: str | None) -> Value:
     """Each line of the dimension has its own indices: the others are batches, which stay where they lie."""
+    if kind is not None and dtypes.is_bool(value.dtype):
+        kind = _OF_BOOLS[kind]
     others = [d for d in range(value.ndim) if d != dim]
     attributes: dict[str, str | None] = {
         "update_window_dims": ir.i64s([]),
