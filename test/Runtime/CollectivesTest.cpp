@@ -322,6 +322,37 @@ void testAllReduceOfBits() {
   }
 }
 
+/// Sums and products of integers wrap; Open MPI's own of few bits saturate.
+template <typename T>
+void testWrapsAs(ElementType type) {
+  Axes all;
+  for (size_t a = 0; a < meshes[0].axes().size(); ++a)
+    all.push_back({static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
+  // More than a vector's width, which the rest of is added one by one.
+  constexpr int64_t count = 300;
+  for (Kind kind : {Kind::Sum, Kind::Prod}) {
+    AllReduceCall call{0, type, 0, kind, count, all};
+    std::vector<T> in, expected, out(count);
+    for (int64_t i = 0; i < count; ++i) {
+      auto own = static_cast<T>(100 + i);
+      in.push_back(own);
+      auto value = static_cast<uint64_t>(own);
+      for (int rank = 1; rank < numRanks; ++rank)
+        value = kind == Kind::Sum ? value + own : value * own;
+      expected.push_back(static_cast<T>(value));
+    }
+    run(shoal_rt_all_reduce, call, in, out);
+    expectEqual("wrapping all_reduce", static_cast<int>(kind), out, expected);
+  }
+}
+
+void testWraps() {
+  testWrapsAs<int8_t>(ElementType::I8);
+  testWrapsAs<int16_t>(ElementType::I16);
+  testWrapsAs<int32_t>(ElementType::I32);
+  testWrapsAs<int64_t>(ElementType::I64);
+}
+
 template <typename T>
 void testNaNAs(ElementType type, T one, T nan, bool (*isNaN)(T)) {
   Axes all;
@@ -749,6 +780,7 @@ int main(int argc, char **argv) {
   openDevice(meshes, myRank);
   testSumsAreRoundedOnce();
   testAllReduceOfBits();
+  testWraps();
   testNaN();
   testLargeReductions();
   for (int round = 0; round < 4; ++round)

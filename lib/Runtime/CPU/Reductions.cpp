@@ -57,11 +57,14 @@ static MPI_Op builtinOperator(Kind kind) {
   return ops[static_cast<size_t>(kind)];
 }
 
+/// Sums of integers wrap, but Open MPI's of 8 and 16 bits saturate where the
+/// processor has instructions that do.
 Reduction reductionFor(ElementType type, Kind kind) {
-  bool wide = type == ElementType::F32 || type == ElementType::F64;
-  bool integer = !support::isFloat(type) && type != ElementType::I1;
+  bool wideFloat = type == ElementType::F32 || type == ElementType::F64;
+  bool wideInteger = type == ElementType::I32 || type == ElementType::I64;
+  bool narrowInteger = type == ElementType::I8 || type == ElementType::I16;
   bool linear = kind == Kind::Sum || kind == Kind::Prod;
-  if (integer || (wide && linear))
+  if (wideInteger || (wideFloat && linear) || (narrowInteger && !linear))
     return {datatypeOf(type), builtinOperator(kind)};
   MPI_Op op = dispatchKind(type, kind, []<typename T, Kind k>() -> MPI_Op {
     return ownOperator<T, k>();
