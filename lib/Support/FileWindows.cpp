@@ -10,11 +10,9 @@ namespace shoal::support {
 bool FileWindow::read(const File &file, int64_t offset) {
   bytes.resize(kBytes);
   begin = offset;
-  held = std::max<int64_t>(file.readAt(bytes.data(), kBytes, offset), -1);
-  if (held >= 0)
-    return true;
-  held = 0;
-  return false;
+  int64_t count = file.readAt(bytes.data(), kBytes, offset);
+  held = std::max<int64_t>(count, 0);
+  return count >= 0;
 }
 
 int64_t ReadWindows::readAt(void *buffer, int64_t count, int64_t offset) {
