@@ -12,7 +12,7 @@ from shoal.models.config import Chunk, ModelConfig, Window
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind
 
-__all__ = ["active_weights", "attention_flops", "flops_of_token", "weights_of"]
+__all__ = ["active_weights", "attention_flops", "flops_of_token", "rounded_values", "weights_of"]
 
 # Forward once, backward twice.
 _PASSES = 3
@@ -61,3 +61,33 @@ def attention_flops(config: ModelConfig, kind: Kind, mapping: Mapping) -> float:
     """Of scores and weighted sums of a micro-batch, forward, on a device."""
     tokens = mapping.micro_batch * mapping.sequence / mapping.cp
     return 2 * _scores_of_token(config, kind.window, mapping.sequence) * tokens / mapping.tp
+
+
+def rounded_values(shapes: dict[str, Any], config: ModelConfig, mapping: Mapping) -> float:
+    """How many values of a micro-batch a device rounds for products of 8 bits in a layer of these shapes: what weights are
+    given, once where several are given the same, and the cotangents of what they make. Rows of experts are balanced."""
+    tokens = mapping.micro_batch * mapping.sequence / mapping.cp
+    moe = shapes.get("moe", {})
+    total = sum(
+        tokens * _sides(tree, mapping.tp) for tree in (shapes["attention"], shapes.get("dense", {}), moe.get("shared", {}))
+    )
+    if moe:
+        rows = tokens / mapping.tp * config.moe.moe_router_topk * mapping.etp
+        total += rows * _sides({name: moe[name][1:] for name in _EXPERTS if name in moe}, mapping.etp)
+    return total
+
+
+def _sides(tree: dict[str, Any], parts: int) -> float:
+    """Of a row, what weights are given and what they make. Of the last one what it is given is in so many parts, of others
+    what they make."""
+    given, made = {}, 0.0
+    for name, shape in tree.items():
+        if not name.startswith("w") or len(shape) < 2:
+            continue
+        if name == "wo":
+            given[name] = math.prod(shape[:-1]) / parts
+            made += shape[-1]
+        else:
+            given[shape[0]] = shape[0]
+            made += math.prod(shape[1:]) / parts
+    return sum(given.values()) + made

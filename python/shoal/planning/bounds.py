@@ -20,7 +20,7 @@ from typing import Any
 from shoal.models.config import ModelConfig
 from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.arithmetic import weights_of
-from shoal.planning.costs import attention_seconds, typed_share
+from shoal.planning.costs import attention_seconds, rounding_seconds, typed_share
 from shoal.planning.course import Around, Spent
 from shoal.planning.exchanges import Axes, axes_of, exchange_bound
 from shoal.planning.mapping import Mapping
@@ -144,6 +144,7 @@ def layer_bound(setting: Setting, kind: Kind, machine: Machine) -> Spent:
     sizes = _Sizes(setting)
     computed = attention_seconds(setting, kind, machine) if setting.mapping.fused_attention else 0.0
     computed += _products(setting, shapes, sizes, machine) + _kernels(kind, sizes, setting, machine)
+    computed += rounding_seconds(setting, kind, machine)
     return Spent(sent=_sent(setting, kind, shapes, sizes, machine), computed=computed)
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from shoal.planning.arithmetic import attention_flops
+from shoal.planning.arithmetic import attention_flops, rounded_values
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting
 from shoal.simulation.forecast import Forecast, Row
 from shoal.simulation.machines import Machine
 
-__all__ = ["Costs", "around_costs", "attention_seconds", "layer_costs", "optimizer_costs", "typed_share"]
+__all__ = ["Costs", "around_costs", "attention_seconds", "layer_costs", "optimizer_costs", "rounding_seconds", "typed_share"]
 
 _SUMS = ("reduce_scatter", "all_reduce")
 # A backward pass multiplies five times where the forward pass does twice.
@@ -44,7 +44,9 @@ def _scaled(rows: Iterable[Row], by: float) -> tuple[Row, ...]:
 def layer_costs(forecast: Forecast, setting: Setting, kind: Kind, machine: Machine) -> Costs:
     """Of a layer. With ZeRO-3 each micro-batch sums."""
     rows = [row for row in _counted(forecast) if row.layer != LOSS]
-    return Costs(micro=tuple(_priced(rows, setting, kind, machine)))
+    rounding = rounding_seconds(setting, kind, machine)
+    kernels = [Row("round", rounding, runs=1, bytes=0, bound="memory", type=setting.mapping.type)] if rounding else []
+    return Costs(micro=(*_priced(rows, setting, kind, machine), *kernels))
 
 
 def _counted(forecast: Forecast) -> list[Row]:
@@ -69,6 +71,16 @@ def attention_seconds(setting: Setting, kind: Kind, machine: Machine) -> float:
     peak = machine.flops["f32" if setting.mapping.type == "f32" else "bf16"]
     seconds = attention_flops(setting.config, kind, setting.mapping) / (peak * machine.attention)
     return seconds * ((2 if setting.mapping.recompute == "full" else 1) + _BACKWARD)
+
+
+def rounding_seconds(setting: Setting, kind: Kind, machine: Machine) -> float:
+    """What products in 8 bits round, in kernels of their own: each value is read once, of two bytes, and written twice, as
+    forward products have scales along rows and those of weights' gradients along columns (arXiv 2412.19437, section 3.3).
+    Weights are rounded once in a step, which does not count."""
+    if not setting.mapping.type.startswith("f8"):
+        return 0.0
+    values = rounded_values(setting.shapes["layers"][kind.first], setting.config, setting.mapping)
+    return machine.price_kernel(int(4 * values))
 
 
 def typed_share(mapping: Mapping, machine: Machine) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from shoal.planning.costs import Costs
 from shoal.planning.mapping import Mapping
-from shoal.planning.schedule import Passage, passage
+from shoal.planning.schedule import Passage, layers_of_stage, passage, shares_of_stage
 from shoal.simulation.forecast import Row
 from shoal.simulation.machines import Machine
 
@@ -111,13 +111,14 @@ def _layer(each: Spent, mapping: Mapping, machine: Machine) -> float:
 
 
 def _slowest(mapping: Mapping, layers: float, count: int, around: Around, send: float) -> float:
-    """The stage that all others wait for: the last one, with the head, unless layers are not divisible by stages,
-    when they are distributed as evenly as that goes."""
-    if mapping.pp == 1 or count % (mapping.pp * mapping.stages):
-        share = (layers + around.micro) / mapping.pp
-    else:
-        share = layers / mapping.pp + around.behind
-    return share + _waited_for(mapping, send)
+    """The stage that all others wait for. Stages have whole layers: where these are not divisible by stages, some have one
+    less, the last one, which has the head, first of all."""
+    if mapping.pp == 1:
+        return layers + around.micro
+    most = layers_of_stage(count, mapping.pp)
+    left_out = min(most * mapping.pp - count, most)
+    each = layers / count
+    return max(most * each, (most - left_out) * each + around.behind) + _waited_for(mapping, send)
 
 
 def _waited_for(mapping: Mapping, send: float) -> float:
@@ -134,7 +135,8 @@ def _send(mapping: Mapping, machine: Machine, boundary: int) -> float:
 
 def _of_stage(name: str, mapping: Mapping, layers: Sequence[tuple[Spent, int]], around: Around) -> float:
     """Of a stage's layers, and of what is around where that is more."""
-    return sum(getattr(each, name) * (count / mapping.pp) for each, count in layers) + getattr(around.spent, name)
+    shares = shares_of_stage([count for _, count in layers], mapping.pp)
+    return sum(getattr(each, name) * share for (each, _), share in zip(layers, shares)) + getattr(around.spent, name)
 
 
 def _beside(seconds: float, is_beside: bool, room: float) -> float:
@@ -145,5 +147,6 @@ def _exposed_in(
     passed: Passage, mapping: Mapping, machine: Machine, layers: Sequence[tuple[Spent, int]], send: float
 ) -> float:
     """Of micro-batches."""
-    waits = sum((_layer(each, mapping, machine) - each.computed) * count / mapping.pp for each, count in layers)
+    shares = shares_of_stage([count for _, count in layers], mapping.pp)
+    waits = sum((_layer(each, mapping, machine) - each.computed) * share for (each, _), share in zip(layers, shares))
     return mapping.micro_batches * (max(waits, 0.0) + _waited_for(mapping, send))

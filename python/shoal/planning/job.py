@@ -18,6 +18,7 @@ from shoal.planning.forecasts import Programs, boundary_bytes
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Memory, memory_of
 from shoal.planning.programs import Kind
+from shoal.planning.schedule import shares_of_stage
 from shoal.simulation.forecast import Row
 from shoal.simulation.machines import Machine
 
@@ -132,8 +133,9 @@ def plan_of(config: ModelConfig, programs: Programs, mapping: Mapping) -> Plan:
 def _lines(mapping: Mapping, costs: list[tuple[Costs, Kind | None]]) -> list[Line]:
     lines: dict[tuple[str, str, str], float] = {}
     sending: dict[tuple[str, str, str], bool] = {}
-    for each, kind in costs:
-        share = kind.count / mapping.pp if kind else 1.0
+    counts = [kind.count for _, kind in costs if kind]
+    shares = [*shares_of_stage(counts, mapping.pp), 1.0]
+    for (each, kind), share in zip(costs, shares):
         for name, times in (("micro", mapping.micro_batches), ("sums", 1), ("update", 1)):
             for row in getattr(each, name):
                 part = {"sums": "sums of gradients", "update": "optimizer"}.get(name) or _where(row, kind)

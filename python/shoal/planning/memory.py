@@ -13,7 +13,7 @@ from shoal.frontend import pytrees
 from shoal.models import parameters
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting, around_parts, layer_parts
-from shoal.planning.schedule import in_flight
+from shoal.planning.schedule import in_flight, shares_of_stage
 
 __all__ = ["Held", "Memory", "around_bytes", "held_of", "memory_of", "weight_bytes"]
 
@@ -94,8 +94,9 @@ def held_of(setting: Setting, kinds: Sequence[Kind]) -> Held:
 def memory_of(
     mapping: Mapping, kinds: Sequence[Kind], held: Held, saved: Sequence[float], buffers: float
 ) -> Memory:
-    """saved: bytes of a layer of each kind that its backward pass finds, of a micro-batch."""
-    share = [kind.count / mapping.pp for kind in kinds]
+    """Of a stage with as many whole layers as any has, of each kind its share. saved: bytes of a layer of each kind that its
+    backward pass finds, of a micro-batch."""
+    share = shares_of_stage([kind.count for kind in kinds], mapping.pp)
     totals = list(held.around)
     for each, count in zip(held.layers, share):
         for place, part in enumerate(each):

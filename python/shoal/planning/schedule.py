@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shoal.planning.mapping import Mapping
 
-__all__ = ["Passage", "in_flight", "passage"]
+__all__ = ["Passage", "in_flight", "layers_of_stage", "passage", "shares_of_stage"]
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,17 @@ class Passage:
 
     work: float
     bubble: float
+
+
+def layers_of_stage(layers: int, stages: int) -> int:
+    """Of the stages with most: layers are whole."""
+    return -(-layers // stages)
+
+
+def shares_of_stage(counts: Sequence[int], stages: int) -> list[float]:
+    """The same of layers of several kinds: of each kind, of which there are so many, its share."""
+    layers = sum(counts)
+    return [count / layers * layers_of_stage(layers, stages) for count in counts]
 
 
 def passage(mapping: Mapping, slowest: float, all_stages: float) -> Passage:
