@@ -20,8 +20,8 @@ from jaxlib.mlir import ir
 from shoal.jax.expressions import Tree, argument, region_trees, tree
 from shoal.jax.types import element_of
 
-# A comparator of more keys is not looked at: outcomes are tried one by one.
-_MOST_KEYS = 5
+# Of so many keys all outcomes are tried one by one; of more, what is known of each part of a formula for itself.
+_FEW_KEYS = 5
 
 _COMPARISONS = {
     "EQ": operator.eq,
@@ -94,7 +94,7 @@ def sort_keys(block: ir.Block) -> list[Key] | None:
     formula = _Formula(trees[0], [element_of(a.type) for a in block.arguments])
     try:
         found = sorted(formula.bases(trees[0]), key=repr)
-        return _order(formula, found, {}) if len(found) <= _MOST_KEYS else None
+        return _order(formula, found, {})
     except _NoOrder:
         return None
 
@@ -137,11 +137,26 @@ class _Formula:
         self, bases: Sequence[_Basis], fixed: Mapping[_Basis, tuple[Outcome, ...]]
     ) -> set[bool]:
         """What it gives where the outcomes of these are among the fixed ones, if there are some."""
+        if len(bases) > _FEW_KEYS:
+            every = itertools.product(*fixed.values())
+            return set().union(*(self._possible(self.found, dict(zip(fixed, known))) for known in every))
         known = dict(fixed)
         choices = [known.pop(basis, basis.outcomes) for basis in bases]
         every = itertools.product(*choices, *known.values())
         names = (*bases, *known)
         return {self._value(self.found, dict(zip(names, outcomes))) for outcomes in every}
+
+    def _possible(self, found: Tree, known: Mapping[_Basis, Outcome]) -> set[bool]:
+        """What it gives and maybe more: parts are taken as if they had nothing to do with each other."""
+        basis = self._basis(found)
+        if basis is not None:
+            outcomes = [known[basis]] if basis in known else basis.outcomes
+            return {self._compared(found, outcome) for outcome in outcomes}
+        if found[0] == "select":
+            condition, *branches = (self._possible(part, known) for part in _parts(found))
+            return set().union(*(branches[0] if value else branches[1] for value in condition))
+        parts = [self._possible(part, known) for part in _parts(found)]
+        return {self._combined(found, values) for values in itertools.product(*parts)}
 
     def bases(self, found: Tree) -> set[_Basis]:
         """All that a formula compares."""
@@ -156,10 +171,14 @@ class _Formula:
         basis = self._basis(found)
         if basis is not None:
             return self._compared(found, outcomes[basis])
-        name, parts = found[0], _parts(found)
+        return self._combined(found, [self._value(part, outcomes) for part in _parts(found)])
+
+    @staticmethod
+    def _combined(found: Tree, values: Sequence[bool]) -> bool:
+        """Of a formula the value where its parts have these."""
+        name = found[0]
         if name == "constant":
             return bool(found[1])
-        values = [self._value(part, outcomes) for part in parts]
         if name == "compare":
             return _COMPARISONS[found[1]](*values)
         if name == "not":

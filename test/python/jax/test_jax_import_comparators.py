@@ -231,6 +231,7 @@ def jax_orders(x, n):
         "argsort_descending": jnp.argsort(x, stable=True, descending=True),
         "argsort_unstable": jnp.sort(x, stable=False, descending=True),
         "three_keys": lax.sort((n % 2, x, n, x + 1), num_keys=3),
+        "eight_keys": lax.sort((n % 2, x > 0, n % 3, jnp.round(x), n > 1, n % 2, n, x, x + 1), num_keys=8),
         "bools": lax.sort((x > 0, n), num_keys=2),
         "halves": lax.top_k(x.astype(jnp.float16), 3),
         "lexsort": jnp.lexsort((n[0], x[0])),

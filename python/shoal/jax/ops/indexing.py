@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -13,7 +15,7 @@ from jaxlib.mlir import ir
 from shoal.executable.dtypes import dtype_of
 from shoal.ir import Value, i64s
 from shoal.jax.arithmetic import Arithmetic
-from shoal.jax.attributes import field, integer, integers
+from shoal.jax.attributes import field, flag, integer, integers
 from shoal.jax.expressions import Tree, argument, is_binary, region_trees
 from shoal.jax.importer import Importer
 from shoal.jax.index_batches import GATHER, SCATTER, indices_of
@@ -22,7 +24,7 @@ from shoal.jax.refusals import Unsupported
 from shoal.jax.registry import OfComplex, imports
 from shoal.jax.scatter_windows import drop_partial_windows
 from shoal.jax.triangles import lowered
-from shoal.jax.types import is_float, is_unsigned
+from shoal.jax.types import is_float, is_unsigned, with_element
 from shoal.jax.whole_windows import leave_out_whole_dims
 
 
@@ -157,14 +159,54 @@ def _reads_updates(found) -> bool:
 def _apply(
     importer: Importer, op: ir.Operation, index: int, value: Value, updates: Value
 ) -> Value:
-    """JAX's `x.at[i].apply(f)`: f of the elements that are named, once each."""
-    marks = importer.arith.constant(type(value.type)(value.type.shape, "i1"), 0)
-    ones = importer.arith.constant(type(updates.type)(updates.type.shape, "i1"), 1)
-    named = _write(importer, op, None, marks, ones)
-    with importer.spread(value.type.shape):
+    """JAX's `x.at[i].apply(f)`: f of the elements that are named, as often as they are."""
+    counts = _how_often(importer, op, value, updates)
+
+    def applied(value: Value, counts: Value) -> Value:
         operands = importer.operands(op)[: len(op.results)]
-        applied = importer.inline(op.regions[0].blocks[0], [*operands, *operands])[index]
-    return importer.arith.select(named, applied, value)
+        operands[index] = value
+        with importer.spread(value.type.shape):
+            made = importer.inline(op.regions[0].blocks[0], [*operands, *operands])[index]
+        return importer.arith.select(importer.arith.compare_to("sgt", counts, 0), made, value)
+
+    if _names_once(op, updates):
+        return applied(value, counts)
+    return _repeated(importer, op, applied, value, counts)
+
+
+def _how_often(importer: Importer, op: ir.Operation, value: Value, updates: Value) -> Value:
+    """How many updates each element has, i32."""
+    none, one = (
+        importer.arith.constant(with_element(each.type, "i32"), number)
+        for each, number in ((value, 0), (updates, 1))
+    )
+    return _write(importer, op, "add", none, one)
+
+
+def _names_once(op: ir.Operation, updates: Value) -> bool:
+    windows = field(str(op.attributes["scatter_dimension_numbers"]), "update_window_dims")
+    places = [size for dim, size in enumerate(updates.type.shape) if dim not in windows]
+    return math.prod(places) == 1 or flag(op, "unique_indices")
+
+
+def _repeated(
+    importer: Importer,
+    op: ir.Operation,
+    body: Callable[[Value, Value], Value],
+    value: Value,
+    counts: Value,
+) -> Value:
+    """`body` while a count is left, each time with one less."""
+    condition, step = (importer.builder.region([value.type, counts.type]) for _ in range(2))
+    with importer.builder.block(condition) as (_, left):
+        some = lowered(lambda left: (left > 0).any(), op.context, (left.type.shape, "int32"))
+        importer.builder.op("shoal.yield", importer.inline_module(op, some, [left]))
+    with importer.builder.block(step) as (made, left):
+        less = importer.arith.op("arith.subi", [left, importer.arith.constant(left.type, 1)])
+        importer.builder.op("shoal.yield", [body(made, left), less])
+    carried = [value, counts]
+    types = [each.type for each in carried]
+    return importer.emit("shoal.while", carried, types, None, [condition, step])[0]
 
 
 def _write(
