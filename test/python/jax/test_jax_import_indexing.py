@@ -53,6 +53,9 @@ def scatters(x, i):
         "apply_of_places": x.at[:, i].apply(lambda a: 1.5 * a + 1),
         "apply_to_one": x.at[i[0]].apply(jnp.sin),
         "apply_to_different_ones": x.at[jnp.array([0, 2])].apply(jnp.sin, unique_indices=True),
+        "apply_of_complex_numbers": lax.complex(x, -x).at[jnp.array([1, 1])].apply(jnp.exp),
+        "multiply_one": lax.complex(x, -x).at[i[1]].multiply(2 - 1j),
+        "multiply_different_ones": lax.complex(x, -x).at[jnp.array([0, 2])].multiply(2j, unique_indices=True),
         "batched": jax.vmap(lambda row, j: row.at[j].add(1.0))(x, i[:3]),
         "unsigned": n.astype(jnp.uint32).at[i].max(5),
         "unsigned_places": n.at[i.astype(jnp.uint8)].add(5),
@@ -209,5 +212,5 @@ def test_scatters_that_mix_operands_are_refused():
     text = scatter_of_two("stablehlo.add %c, %a", "stablehlo.convert %b")
     shoal.jax.import_stablehlo(text.replace("convert %b", "add %b, %d"))
     mixed = text.replace("stablehlo.convert %b :", "stablehlo.convert %a : (tensor<f32>) ->")
-    with pytest.raises(UnsupportedError, match="operand 1 is combined with operand 0"):
+    with pytest.raises(UnsupportedError, match="operand 1 is combined with others, and elements may have several updates"):
         shoal.jax.import_stablehlo(mixed)

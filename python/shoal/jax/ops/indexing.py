@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -105,30 +104,70 @@ def torch_index_select(importer: Importer, op: ir.Operation) -> list[Value]:
 
 @imports("stablehlo.scatter", of_complex=OfComplex.EACH | OfComplex.BOTH)
 def scatter(importer: Importer, op: ir.Operation) -> list[Value]:
-    """Several operands share the indices; each is combined by itself."""
+    """Several operands share the indices. Each is combined by itself, but where no element has several updates."""
     count, block = len(op.results), op.regions[0].blocks[0]
     values, trees = importer.operands(op), region_trees(block)
+    found = [_of_operand(each, i, count) for i, each in enumerate(trees)]
+    if not all(map(_is_known, found, [each.type for each in op.results])):
+        if _names_once(op):
+            return _combined(importer, op)
+        if not any(map(partial(_reads_updates, count=count), trees)):
+            return _applied(importer, op)
     return [
-        _single(importer, op, i, _of_operand(trees[i], i, count), values[i], values[count + 1 + i])
-        for i in range(count)
+        _single(importer, op, i, found[i], values[i], values[count + 1 + i]) for i in range(count)
     ]
 
 
-def _of_operand(found: Tree, index: int, count: int) -> Tree:
-    """What the region makes of one operand's element, argument 0, and update, argument 1."""
+def _of_operand(found: Tree, index: int, count: int) -> Tree | None:
+    """What the region makes of one operand's element, argument 0, and update, argument 1; None where another
+    operand's are in it."""
     if found[0] == "argument":
-        if found[1] % count != index:
-            raise Unsupported(f"operand {index} is combined with operand {found[1] % count}")
-        return argument(found[1] // count)
-    return tuple(
-        _of_operand(part, index, count) if isinstance(part, tuple) else part for part in found
+        return argument(found[1] // count) if found[1] % count == index else None
+    parts = [_of_operand(part, index, count) if isinstance(part, tuple) else part for part in found]
+    return None if None in parts else tuple(parts)
+
+
+def _names_once(op: ir.Operation) -> bool:
+    """Whether no element has two updates."""
+    windows = field(str(op.attributes["scatter_dimension_numbers"]), "update_window_dims")
+    updates = list(op.operands)[-1].type.shape
+    places = [size for dim, size in enumerate(updates) if dim not in windows]
+    return math.prod(places) == 1 or flag(op, "unique_indices")
+
+
+def _is_known(found: Tree | None, type: ir.Type) -> bool:
+    """Whether there is a kind of scatter for it."""
+    if found is None:
+        return False
+    is_kind = tree_kind(found, type) or unsigned_tree_extremum(found, type)
+    return bool(is_kind) or found == argument(1) or is_binary(found, "subtract", argument(0), argument(1))
+
+
+def _combined(importer: Importer, op: ir.Operation) -> list[Value]:
+    """Any region's: of each element and its update, which are brought to their places."""
+    count = len(op.results)
+    values, updates = importer.operands(op)[:count], importer.operands(op)[count + 1 :]
+    arith = importer.arith
+    none, one = (
+        arith.constant(with_element(each.type, "i1"), number)
+        for each, number in ((values[0], 0), (updates[0], 1))
     )
+    named = _write(importer, op, None, none, one)
+    placed = [
+        _write(importer, op, None, arith.constant(value.type, 0), update)
+        for value, update in zip(values, updates)
+    ]
+    with importer.spread(values[0].type.shape):
+        made = importer.inline(op.regions[0].blocks[0], [*values, *placed])
+    return [arith.select(named, new, value) for new, value in zip(made, values)]
 
 
 def _single(
-    importer: Importer, op: ir.Operation, index: int, found: Tree, value: Value, updates: Value
+    importer: Importer, op: ir.Operation, index: int, found: Tree | None, value: Value, updates: Value
 ) -> Value:
     arith, type = importer.arith, op.operands[index].type
+    if found is None:
+        raise Unsupported(f"operand {index} is combined with others, and elements may have several updates")
     kind, extremum = tree_kind(found, type), unsigned_tree_extremum(found, type)
     if found == argument(1):
         return _write(importer, op, None, value, updates)
@@ -139,8 +178,6 @@ def _single(
         return arith.flip_sign_bit(_write(importer, op, extremum, *operands))
     if is_binary(found, "subtract", argument(0), argument(1)):
         return _write(importer, op, "add", value, _negative(arith, updates))
-    if not _reads_updates(found):
-        return _apply(importer, op, index, value, updates)
     raise Unsupported("its region is none of: update, sum, product, maximum, minimum, and, or")
 
 
@@ -150,63 +187,35 @@ def _negative(arith: Arithmetic, value: Value) -> Value:
     return arith.op("arith.subi", [arith.constant(value.type, 0), value])
 
 
-def _reads_updates(found) -> bool:
-    if found == argument(1) or found == ("outer",):
-        return True
-    return any(_reads_updates(part) for part in found if isinstance(part, tuple))
-
-
-def _apply(
-    importer: Importer, op: ir.Operation, index: int, value: Value, updates: Value
-) -> Value:
-    """JAX's `x.at[i].apply(f)`: f of the elements that are named, as often as they are."""
-    counts = _how_often(importer, op, value, updates)
-
-    def applied(value: Value, counts: Value) -> Value:
-        operands = importer.operands(op)[: len(op.results)]
-        operands[index] = value
-        with importer.spread(value.type.shape):
-            made = importer.inline(op.regions[0].blocks[0], [*operands, *operands])[index]
-        return importer.arith.select(importer.arith.compare_to("sgt", counts, 0), made, value)
-
-    if _names_once(op, updates):
-        return applied(value, counts)
-    return _repeated(importer, op, applied, value, counts)
-
-
-def _how_often(importer: Importer, op: ir.Operation, value: Value, updates: Value) -> Value:
-    """How many updates each element has, i32."""
-    none, one = (
-        importer.arith.constant(with_element(each.type, "i32"), number)
-        for each, number in ((value, 0), (updates, 1))
+def _reads_updates(found: Tree, count: int) -> bool:
+    if found[0] == "argument":
+        return found[1] >= count
+    return found == ("outer",) or any(
+        _reads_updates(part, count) for part in found if isinstance(part, tuple)
     )
-    return _write(importer, op, "add", none, one)
 
 
-def _names_once(op: ir.Operation, updates: Value) -> bool:
-    windows = field(str(op.attributes["scatter_dimension_numbers"]), "update_window_dims")
-    places = [size for dim, size in enumerate(updates.type.shape) if dim not in windows]
-    return math.prod(places) == 1 or flag(op, "unique_indices")
-
-
-def _repeated(
-    importer: Importer,
-    op: ir.Operation,
-    body: Callable[[Value, Value], Value],
-    value: Value,
-    counts: Value,
-) -> Value:
-    """`body` while a count is left, each time with one less."""
-    condition, step = (importer.builder.region([value.type, counts.type]) for _ in range(2))
-    with importer.builder.block(condition) as (_, left):
+def _applied(importer: Importer, op: ir.Operation) -> list[Value]:
+    """JAX's `x.at[i].apply(f)`: f of the elements that are named, as often as they are."""
+    arith, count = importer.arith, len(op.results)
+    values, updates = importer.operands(op)[:count], importer.operands(op)[count + 1 :]
+    none, one = (
+        arith.constant(with_element(each.type, "i32"), number)
+        for each, number in ((values[0], 0), (updates[0], 1))
+    )
+    left = _write(importer, op, "add", none, one)
+    types = [each.type for each in (left, *values)]
+    condition, step = (importer.builder.region(types) for _ in range(2))
+    with importer.builder.block(condition) as (left_now, *_):
         some = lowered(lambda left: (left > 0).any(), op.context, (left.type.shape, "int32"))
-        importer.builder.op("shoal.yield", importer.inline_module(op, some, [left]))
-    with importer.builder.block(step) as (made, left):
-        less = importer.arith.op("arith.subi", [left, importer.arith.constant(left.type, 1)])
-        importer.builder.op("shoal.yield", [body(made, left), less])
-    carried = [value, counts]
-    types = [each.type for each in carried]
-    return importer.emit("shoal.while", carried, types, None, [condition, step])[0]
+        importer.builder.op("shoal.yield", importer.inline_module(op, some, [left_now]))
+    with importer.builder.block(step) as (left_now, *made):
+        with importer.spread(values[0].type.shape):
+            new = importer.inline(op.regions[0].blocks[0], [*made, *made])
+        is_named = arith.compare_to("sgt", left_now, 0)
+        less = arith.op("arith.subi", [left_now, arith.constant(left.type, 1)])
+        importer.builder.op("shoal.yield", [less, *(arith.select(is_named, *each) for each in zip(new, made))])
+    return importer.emit("shoal.while", [left, *values], types, None, [condition, step])[1:]
 
 
 def _write(
