@@ -99,7 +99,7 @@ class _Reader:
     def _nodes(self, module: torch.fx.GraphModule) -> list[Node]:
         nodes = []
         for node in module.graph.nodes:
-            if node.op != "call_function" or node.target is operator.getitem:
+            if node.op != "call_function" or node.target is operator.getitem or _known(node.meta.get("val")) is not None:
                 continue
             place, target = _place(node), _name(node.target)
             try:
@@ -135,7 +135,7 @@ class _Reader:
         if isinstance(value, dict):
             return {str(key): self._argument(entry, module) for key, entry in value.items()}
         if isinstance(value, _SYMBOLS):
-            raise Unsupported("a size that is not a number; export without dynamic_shapes")
+            return self._symbol(value)
         if isinstance(value, torch.dtype):
             return dtype_of_name(str(value))
         if isinstance(value, (torch.device, torch.layout, torch.memory_format)):
@@ -148,13 +148,18 @@ class _Reader:
         if node.op == "call_function" and node.target is operator.getitem:
             return Ref(f"{node.args[0].name}:{node.args[1]}")
         if node.op != "get_attr":
-            if isinstance(node.meta.get("val"), _SYMBOLS):
-                raise Unsupported("a size that is not a number; export without dynamic_shapes")
-            return Ref(node.name)
+            value = node.meta.get("val")
+            return self._symbol(value) if isinstance(value, _SYMBOLS) else Ref(node.name)
         inner = operator.attrgetter(node.target)(module)
         if not isinstance(inner, torch.fx.GraphModule):
             raise Unsupported(f'attribute "{node.target}", of {type(inner).__name__}')
         return self._subgraph(inner, node.target)
+
+    @staticmethod
+    def _symbol(value: Any) -> int | bool:
+        if (number := _known(value)) is not None:
+            return number
+        raise Unsupported("a size that is not a number; export without dynamic_shapes")
 
     def _subgraph(self, module: torch.fx.GraphModule, name: str) -> Graph:
         inputs = tuple(
@@ -191,14 +196,27 @@ def _is_of_sizes(node: torch.fx.Node) -> bool:
 
 def type_of(tensor: torch.Tensor) -> Type:
     """The type of a tensor; Unsupported where a size is none or elements have no counterpart."""
-    for size in tensor.shape:
-        if not isinstance(size, int):
-            # Torch's letter for sizes that numbers of tensors decide.
-            is_counted = str(size).startswith("u")
-            if is_counted:
-                raise Unsupported(f"size {size}, which only the run knows; write torch.where, or say the size")
-            raise Unsupported(f"size {size}, which is not a number; export without dynamic_shapes")
-    return Type(tuple(tensor.shape), dtype_of_name(str(tensor.dtype)))
+    return Type(tuple(map(_number, tensor.shape)), dtype_of_name(str(tensor.dtype)))
+
+
+def _known(value: Any) -> int | bool | None:
+    """The number that a symbol is, as where torch._check says it; None of other symbols, and of what is none."""
+    if isinstance(value, torch.SymInt):
+        return value.node.maybe_as_int()
+    return value.node.maybe_as_bool() if isinstance(value, torch.SymBool) else None
+
+
+def _number(size: int | torch.SymInt) -> int:
+    if isinstance(size, int):
+        return size
+    if (number := _known(size)) is not None:
+        return number
+    # Torch's letter for sizes that numbers of tensors decide.
+    if str(size).startswith("u"):
+        raise Unsupported(
+            f"size {size}, which only the run knows; write torch.where, or say the size: torch._check(y.shape[0] == n), output_size=n"
+        )
+    raise Unsupported(f"size {size}, which is not a number; export without dynamic_shapes")
 
 
 def _place(node: torch.fx.Node) -> Place:

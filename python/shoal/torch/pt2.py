@@ -37,7 +37,8 @@ _COMPLEX = {9: "complex32", 10: "complex64", 11: "complex128"}
 
 # Memory formats, layouts and devices: values have none.
 _STORAGE = frozenset({"as_memory_format", "as_layout", "as_device"})
-_SYMBOLS = frozenset({"as_sym_int", "as_sym_ints", "as_sym_bool", "as_sym_bools", "as_sym_float", "as_sym_floats"})
+_SYMBOL = frozenset({"as_sym_int", "as_sym_bool", "as_sym_float"})
+_SYMBOLS = _SYMBOL | {f"{kind}s" for kind in _SYMBOL}
 
 
 def from_pt2(file: str | os.PathLike[str] | BinaryIO, *, weights: bool = True) -> Graph:
@@ -125,6 +126,8 @@ class _Reader:
         self._module = module
         # What is in the way, each once.
         self._problems: dict[str, None] = {}
+        # Sizes that are numbers, as torch._check says, and what is computed with them.
+        self._numbers: dict[str, int | bool] = {}
 
     def graph(self, name: str, state: Mapping[str, Any], aliases: Mapping[str, str]) -> Graph:
         signature, graph = self._module["signature"], self._module["graph"]
@@ -150,7 +153,16 @@ class _Reader:
         return types
 
     def _nodes(self, graph: Mapping[str, Any], types: Mapping[str, Type | None]) -> list[Node]:
-        return with_places([self._node(node, types) for node in graph["nodes"]])
+        for kind in ("sym_int_values", "sym_bool_values"):
+            for name, ((form, value),) in ((name, given.items()) for name, given in graph.get(kind, {}).items()):
+                if form in ("as_int", "as_bool"):
+                    self._numbers[name] = value
+        return with_places([self._node(node, types) for node in graph["nodes"] if not self._is_number(node)])
+
+    def _is_number(self, node: Mapping[str, Any]) -> bool:
+        """Whether it computes a size that is known."""
+        made = [value.get("as_name") for output in node["outputs"] for kind, value in output.items() if kind in _SYMBOL]
+        return bool(made) and all(name in self._numbers for name in made)
 
     def _node(self, node: Mapping[str, Any], types: Mapping[str, Type | None]) -> Node:
         target = node["target"].removeprefix("torch.ops.")
@@ -175,10 +187,18 @@ class _Reader:
     def _argument(self, argument: Mapping[str, Any]) -> Argument:
         ((kind, value),) = argument.items()
         if kind in _SYMBOLS:
-            raise Unsupported("a size that is not a number; export without dynamic_shapes")
+            return [self._symbol(each) for each in value] if isinstance(value, list) else self._symbol(value)
         if kind == "as_graph":
             return self._subgraph(value)
         return _plain(kind, value)
+
+    def _symbol(self, value: Mapping[str, Any]) -> int | bool:
+        ((kind, given),) = value.items()
+        if kind != "as_name":
+            return given
+        if given not in self._numbers:
+            raise Unsupported("a size that is not a number; export without dynamic_shapes")
+        return self._numbers[given]
 
     def _subgraph(self, value: Mapping[str, Any]) -> Graph:
         graph = value["graph"]

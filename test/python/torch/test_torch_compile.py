@@ -339,6 +339,7 @@ WRONG = {
     "mask": (lambda x: x[x > 0], "aten.index.Tensor is not supported: size u0, which only the run knows"),
     "item": (lambda x: x * x.sum().item() if x.sum().item() > 0 else x, "torch.where"),
     "nonzero": (lambda x: x.nonzero(), "aten.nonzero.default is not supported: its number of elements only the run knows; write torch.where"),
+    "counts": (lambda x: torch.bincount(x.long().reshape(-1)), r"write torch.where, or say the size: torch._check\(y.shape"),
     "classes": (lambda x: F.one_hot(x.abs().long()), "give num_classes="),
     "norm": (lambda x: F.embedding(x[0, :2].long() * 0, x.clone(), max_norm=1.0), "max_norm, by which rows"),
     "complex": (lambda x: torch.view_as_complex(x.reshape(-1, 2)).abs(), "complex"),

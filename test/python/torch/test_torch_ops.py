@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 from shoal_testing import ROOT  # noqa: E402
 from torch_comparing import compare_with_torch  # noqa: E402
 
+import shoal.torch as st  # noqa: E402
 from shoal.errors import UnsupportedError  # noqa: E402
 
 F = torch.nn.functional
@@ -244,6 +245,27 @@ def ordering(x, i, line, q):
 def test_ordering():
     line = floats(9).sort()[0]
     compare_with_torch(ordering, floats(5, 8), integers(5, 8), line, torch.cat([line, floats(4)]))
+
+
+class Counted(torch.nn.Module):
+    """Sizes that numbers of tensors decide, and that it says."""
+
+    def forward(self, e, w, x, r):
+        counts, weighed = torch.bincount(e, minlength=8), torch.bincount(e, w, 8)
+        torch._check(counts.shape[0] == 8)
+        torch._check(weighed.shape[0] == 8)
+        rows = torch.repeat_interleave(x, r, dim=0, output_size=9)
+        flat = torch.repeat_interleave(x, r[:1], output_size=24)
+        return {"flat": flat, "starts": counts.cumsum(0) - counts, "weighed": weighed.view(2, -1), "rows": rows, "wide": rows.new_ones(counts.shape[0], 2)}
+
+
+def test_sizes_that_the_program_says(tmp_path):
+    given = (torch.tensor([1, 2, 2, 7, 0, 2]), floats(6).double(), floats(4, 3), torch.tensor([2, 0, 4, 3]))
+    graph = compare_with_torch(Counted(), *given)
+    torch.export.save(torch.export.export(Counted(), given), tmp_path / "counted.pt2")
+    read = st.from_pt2(tmp_path / "counted.pt2")
+    assert not any("sym_size" in node.target for node in (*graph.nodes, *read.nodes))
+    assert st.import_program(read).count("shoal.scatter") == 2
 
 
 def attention(q, k, v, m, a, g):

@@ -67,7 +67,7 @@ def take(op: Op, self: Value, index: Value) -> Value:
 _MASKED = "its number of elements only the run knows; write torch.where, or a sum of products with the mask"
 refuses(
     "aten.masked_select.default", "aten.nonzero.default", "aten.nonzero_numpy.default", "aten.unique_consecutive.default",
-    "aten._unique2.default", "aten.bincount.default", "aten.repeat_interleave.Tensor", "aten.masked_scatter.default",
+    "aten._unique2.default", "aten.masked_scatter.default",
     reason=_MASKED,
 )  # fmt: skip
 refuses(

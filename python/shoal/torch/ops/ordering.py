@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.frontend import creation, dtypes, elementwise, indexing, nn, ordering, structure
+from shoal.frontend import broadcasting, creation, dtypes, elementwise, indexing, nn, ordering, reduction, structure
 from shoal.frontend.value import Value
 from shoal.torch.op import Op
 from shoal.torch.refusals import Unsupported
@@ -90,6 +90,37 @@ def histc(op: Op, self: Value, bins: int = 100, min: Any = 0, max: Any = 0) -> V
     )
     counted = elementwise.astype(is_inside, op.dtype)
     return indexing.scatter_add(creation.zeros((bins,), op.dtype), elementwise.clip(place, 0, bins - 1), counted)
+
+
+@imports("aten.bincount.default")
+def bincount(op: Op, self: Value, weights: Value | None = None, minlength: int = 0) -> Value:
+    """As many counts as `torch._check` says; what is beyond, where torch would make more, is counted nowhere."""
+    (bins,) = op.shape
+    is_inside = elementwise.logical_and(elementwise.greater_equal(self, 0), elementwise.less(self, bins))
+    each = elementwise.astype(is_inside, op.dtype)
+    if weights is not None:
+        each = elementwise.where(is_inside, elementwise.astype(weights, op.dtype), 0)
+    place = elementwise.clip(elementwise.astype(self, dtypes.INT32), 0, bins - 1)
+    return indexing.scatter_add(creation.zeros((bins,), op.dtype), place, each)
+
+
+@imports("aten.repeat_interleave.Tensor")
+def repeat_interleave(op: Op, repeats: Value, output_size: int | None = None) -> Value:
+    """Places, each as often as its number says, which are as many in all as `output_size` says."""
+    (count,) = op.shape
+    return op.value(_repeated(repeats, count))
+
+
+@imports("aten.repeat_interleave.self_Tensor")
+def repeat_interleave_rows(op: Op, self: Value, repeats: Value, dim: int | None = None, output_size: int | None = None) -> Value:
+    if dim is None:
+        self, dim = self.reshape(-1), 0
+    return indexing.take(self, _repeated(broadcasting.broadcast_to(repeats, (self.shape[dim],)), op.shape[dim]), dim)
+
+
+def _repeated(repeats: Value, count: int) -> Value:
+    """Of so many rows in all which one each is of, that are repeated so often."""
+    return _places_in(reduction.cumsum(repeats, 0), structure.iota((count,), 0), is_right=True)
 
 
 @imports("aten.one_hot.default")
