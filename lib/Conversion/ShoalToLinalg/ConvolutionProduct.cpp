@@ -45,8 +45,8 @@ static AffineMap mapOf(ArrayRef<char> loops, ArrayRef<char> letters,
                        MLIRContext *context) {
   SmallVector<AffineExpr> exprs;
   for (char letter : letters)
-    exprs.push_back(getAffineDimExpr(llvm::find(loops, letter) - loops.begin(),
-                                     context));
+    exprs.push_back(
+        getAffineDimExpr(llvm::find(loops, letter) - loops.begin(), context));
   return AffineMap::get(loops.size(), 0, exprs, context);
 }
 
@@ -164,16 +164,15 @@ void ConvolutionProduct::factorInput() {
   Value spread = spreadRows(builder, loc, values.input, places,
                             getIdentity(ReduceKind::Sum, element));
   letters.input = lettersOf(dims.input, 'b', 'i', "012");
-  input =
-      splitGroups(spread, letters.input,
-                  values.batchGroups > 1 ? dims.input.first
-                                         : dims.input.second);
+  input = splitGroups(spread, letters.input,
+                      values.batchGroups > 1 ? dims.input.first
+                                             : dims.input.second);
 }
 
 void ConvolutionProduct::factorKernel() {
   letters.kernel = lettersOf(values.dims.kernel, 'i', 'o', "xyz");
-  kernel = splitGroups(values.kernel, letters.kernel,
-                       values.dims.kernel.second);
+  kernel =
+      splitGroups(values.kernel, letters.kernel, values.dims.kernel.second);
 }
 
 /// The operand's element that a row of the result is made of, at a place of
@@ -287,9 +286,9 @@ Value ConvolutionProduct::multiplyPatches() {
     return multiply(names, letters.kernel, letters.result, rows, kernel);
   }
   PatchOrder order = choosePatchOrder(letters);
-  Value patches = makeMoved(
-      builder, loc, tensorTypeOf(input).clone(shapeOf(order.patches)), input,
-      readMap(order.patches));
+  Value patches =
+      makeMoved(builder, loc, tensorTypeOf(input).clone(shapeOf(order.patches)),
+                input, readMap(order.patches));
   Value weights = orderKernel(order.kernel);
   return multiply(order.patches, order.kernel, order.result, patches, weights);
 }

@@ -133,8 +133,8 @@ struct LowerConvolution : OpRewritePattern<ConvolutionOp> {
   LogicalResult matchAndRewrite(ConvolutionOp op,
                                 PatternRewriter &rewriter) const override {
     ConvolutionValues values(op);
-    rewriter.replaceOp(
-        op, PhasedConvolution(rewriter, op.getLoc(), values).make());
+    rewriter.replaceOp(op,
+                       PhasedConvolution(rewriter, op.getLoc(), values).make());
     return success();
   }
 };
