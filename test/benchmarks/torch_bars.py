@@ -46,7 +46,9 @@ def variants():
                 label = "/".join(filter(None, (name, attention, experts)))
                 made[label] = (lambda n=name, a=attention, e=experts: decoder(n, a, e), {"input_ids": tokens(4, 12)})
     for name, (_, kwargs) in others().items():
-        made[name] = (lambda n=name: others()[n][0].eval(), kwargs)
+        for attention in ("sdpa",) if name == "ResNet" else ("eager", "sdpa"):
+            label = name if name == "ResNet" else f"{name}/{attention}"
+            made[label] = (lambda n=name, a=attention: others(a)[n][0].eval(), kwargs)
     made["GShard"] = (gshard, {"x": torch.randn(8, 16, 32, generator=torch.Generator().manual_seed(1))})
     return made
 

@@ -34,6 +34,11 @@ static PassCounter numBytes(DEBUG_TYPE, "Bytes of operands not held");
 /// anyway: what the operand is made of, the other one, the result.
 static constexpr int64_t kHeldPerPart = 8;
 
+/// A product of few rows costs more time than the memory is worth, as the
+/// library reads the other operand for each again: of so many rows a part may
+/// take more of what is held, and none has fewer than the least.
+static constexpr int64_t kManyRows = 64, kHeldPerManyRows = 2, kLeastRows = 16;
+
 /// Bytes that the tensor and what it is moved from take until it is there,
 /// beyond those of what it is all made of.
 static int64_t countMovedBytes(Value tensor) {
@@ -94,13 +99,46 @@ static std::optional<MovedOperand> findLarge(rt::EinsumOp op) {
   return std::nullopt;
 }
 
-/// Rows of a dimension of `size` that are computed at once so that of `bytes`,
-/// which all of them take, no more than `limit` are needed; 1 if all are more.
-static int64_t chooseRows(int64_t size, int64_t bytes, int64_t limit) {
-  for (int64_t parts = 1; parts < size; ++parts)
-    if (size % parts == 0 && bytes <= limit * parts)
-      return size / parts;
-  return 1;
+/// Rows of the operand's matrix for one index of a letter of the result.
+static int64_t countRowsBehind(MovedOperand operand, char letter) {
+  rt::ProductTerms terms = operand.op.getTerms();
+  ArrayRef<char> own = terms.spec.inputs[operand.number];
+  ArrayRef<char> other = terms.spec.inputs[1 - operand.number];
+  int64_t rows = 1;
+  for (char behind : llvm::reverse(terms.spec.result)) {
+    if (behind == letter)
+      break;
+    if (llvm::is_contained(own, behind) && !llvm::is_contained(other, behind))
+      rows *= terms.sizes[terms.numberOf(behind)];
+  }
+  return rows;
+}
+
+/// The most rows of a dimension of `size`, of which there are equal parts, so
+/// that of `bytes`, which all of them take, no more than `limit` are needed; if
+/// all are more, or would be fewer than `least`, the fewest that are not.
+static int64_t cutRows(int64_t size, int64_t bytes, int64_t limit,
+                       int64_t least) {
+  int64_t rows = size;
+  for (int64_t parts = 1; parts <= size && size / parts >= least; ++parts) {
+    if (size % parts != 0)
+      continue;
+    rows = size / parts;
+    if (bytes <= limit * parts)
+      break;
+  }
+  return rows;
+}
+
+/// Rows that are computed at once, where each has so many behind it.
+static int64_t chooseRows(int64_t size, int64_t behind, int64_t bytes,
+                          int64_t held) {
+  auto least = [&](int64_t rows) { return llvm::divideCeil(rows, behind); };
+  int64_t rows = cutRows(size, bytes, held / kHeldPerPart, least(kManyRows));
+  int64_t most = held / kHeldPerManyRows;
+  if (bytes / size * rows <= most)
+    return rows;
+  return cutRows(size, bytes, most, least(kLeastRows));
 }
 
 /// Computes `rows` rows of a letter of the result in each step of a loop, which
@@ -171,7 +209,10 @@ static void split(rt::EinsumOp op) {
       continue;
     if (!movesPart(operand->value(), llvm::find(own, letter) - own.begin()))
       break;
-    int64_t rows = chooseRows(size, bytes, limit);
+    int64_t rows = chooseRows(size, countRowsBehind(*operand, letter), bytes,
+                              operand->heldBytes());
+    if (rows == size)
+      break;
     rt::EinsumOp step = splitLetter(*operand, letter, rows);
     eraseWithOperands(operand->op);
     operand->op = step;

@@ -1,248 +1,130 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// convolution: a matrix product over the operand's patches (im2col), or loops
-// where these would take too much memory.
+// convolution: products or loops over an operand without holes, one for each
+// phase of the rows that meet the same places of the kernel.
 
 #include "Combiner.h"
+#include "ConvolutionPhases.h"
+#include "ConvolutionProduct.h"
 #include "Families.h"
-#include "WindowLoops.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "Patterns.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
-#include "shoal/Dialect/Shoal/IR/WindowsOps.h"
-#include "shoal/Support/Threshold.h"
 
 using namespace mlir;
 using namespace shoal;
 
-/// How many times as large as operand and result the patches may be: above what
-/// three kernel rows in each of three dimensions need.
-static const support::Threshold
-    largePatches("elements of a convolution's patches for each of its operand "
-                 "and result",
-                 32);
+/// More phases are not worth their calls: holes are filled with zeros.
+static constexpr size_t kMostPhases = 64;
 
 namespace {
 
-/// A letter per dimension, as in an einsum: b, i and o for batch and features,
-/// g for groups, 0 to 2 for the rows of the result, x to z for the kernel's.
-using Letters = SmallVector<char, 6>;
+/// A phase of each spatial dimension.
+using Phases = SmallVector<ConvolutionPhase>;
 
-struct Factored {
-  Value value;
-  Letters letters;
-};
-
-class ConvolutionLowering {
+/// The parts of a convolution that its phases make.
+class PhasedConvolution {
 public:
-  ConvolutionLowering(ConvolutionOp op, PatternRewriter &builder)
-      : op(op), builder(builder), loc(op.getLoc()), dims(op.getDims()),
-        window(op.getWindow()), type(op.getType()),
-        groups(op.getFeatureGroupCount() * op.getBatchGroupCount()) {
-    input = factorInput();
-    kernel = factorKernel();
-    result = lettersOf(dims.result, 'b', 'o', "012");
-    resultShape.assign(type.getShape().begin(), type.getShape().end());
-    if (groups > 1) {
-      splitShape(resultShape, dims.result.second);
-      result.insert(result.begin() + dims.result.second, 'g');
-    }
-    addSizes(kernel.letters, tensorTypeOf(kernel.value).getShape());
-    addSizes(result, resultShape);
+  PhasedConvolution(OpBuilder &builder, Location loc,
+                    const ConvolutionValues &whole)
+      : builder(builder), loc(loc), whole(whole) {
+    for (auto [window, dim] :
+         llvm::zip_equal(whole.window, whole.dims.result.spatial))
+      phases.push_back(phasesOf(window, whole.type.getDimSize(dim)));
   }
 
-  Value lower() {
-    Value value = arePatchesSmall() ? multiplyPatches() : buildLoops();
-    if (groups == 1)
-      return value;
-    return tensor::CollapseShapeOp::create(
-        builder, loc, type, value,
-        groupDims(type.getRank(), dims.result.second));
+  size_t count() const {
+    size_t count = 1;
+    for (const Phases &ofDim : phases)
+      count *= ofDim.size();
+    return count;
+  }
+
+  Value make() {
+    if (count() <= 1 || count() > kMostPhases ||
+        whole.type.getNumElements() == 0)
+      return makeConvolution(builder, loc, whole);
+    Value result = makeTarget();
+    for (size_t number = 0; number < count(); ++number)
+      result = insertPart(combination(number), result);
+    return result;
   }
 
 private:
-  static Letters lettersOf(const ConvolutionDims::Tensor &tensor, char first,
-                           char second, StringRef spatial) {
-    Letters letters(tensor.rank());
-    letters[tensor.first] = first;
-    letters[tensor.second] = second;
-    for (auto [d, dim] : llvm::enumerate(tensor.spatial))
-      letters[dim] = spatial[d];
-    return letters;
-  }
-
-  void addSizes(ArrayRef<char> letters, ArrayRef<int64_t> shape) {
-    for (auto [letter, size] : llvm::zip_equal(letters, shape))
-      sizes[letter] = size;
-  }
-
-  void splitShape(SmallVectorImpl<int64_t> &shape, unsigned dim) const {
-    shape[dim] /= groups;
-    shape.insert(shape.begin() + dim, groups);
-  }
-
-  /// Dimension `dim` and the one behind it are one in the smaller shape.
-  static SmallVector<ReassociationIndices> groupDims(int64_t rank,
-                                                     unsigned dim) {
-    SmallVector<ReassociationIndices> parts;
-    for (int64_t d = 0; d < rank; ++d) {
-      int64_t at = d > dim ? d + 1 : d;
-      parts.push_back(d == dim ? ReassociationIndices{at, at + 1}
-                               : ReassociationIndices{at});
+  Phases combination(size_t number) const {
+    Phases chosen;
+    for (const Phases &ofDim : phases) {
+      chosen.push_back(ofDim[number % ofDim.size()]);
+      number /= ofDim.size();
     }
-    return parts;
+    return chosen;
   }
 
-  /// Cuts a dimension into groups.
-  void splitGroups(Factored &tensor, unsigned dim) {
-    if (groups == 1)
-      return;
-    SmallVector<int64_t> shape(tensorTypeOf(tensor.value).getShape());
-    int64_t rank = shape.size();
-    splitShape(shape, dim);
-    tensor.value = tensor::ExpandShapeOp::create(
-        builder, loc, tensorTypeOf(tensor.value).clone(shape), tensor.value,
-        groupDims(rank, dim));
-    tensor.letters.insert(tensor.letters.begin() + dim, 'g');
-  }
-
-  /// With the rows that windows read, in order.
-  Factored factorInput() {
-    SmallVector<Places> places;
-    for (int64_t size : tensorTypeOf(op.getInput()).getShape())
-      places.push_back({0, 1, size});
-    for (auto [d, dim] : llvm::enumerate(dims.input.spatial))
-      places[dim] =
-          Places::ofWindows(window[d], type.getDimSize(dims.result.spatial[d]));
-    Type element = tensorTypeOf(op.getInput()).getElementType();
-    Value value = spreadRows(builder, loc, op.getInput(), places,
-                             getIdentity(ReduceKind::Sum, element));
-    Factored tensor{value, lettersOf(dims.input, 'b', 'i', "012")};
-    splitGroups(tensor, op.getBatchGroupCount() > 1 ? dims.input.first
-                                                    : dims.input.second);
-    return tensor;
-  }
-
-  Factored factorKernel() {
-    Factored tensor{op.getKernel(), lettersOf(dims.kernel, 'i', 'o', "xyz")};
-    splitGroups(tensor, dims.kernel.second);
-    return tensor;
-  }
-
-  /// The operand's element that a row of the result is made of, at a place of
-  /// the window.
-  AffineMap readMap(ArrayRef<char> loops) {
-    auto loopOf = [&](char letter) {
-      return builder.getAffineDimExpr(llvm::find(loops, letter) -
-                                      loops.begin());
+  /// Zero where rows meet holes alone.
+  Value makeTarget() {
+    Type element = whole.type.getElementType();
+    auto isMade = [](const ConvolutionPhase &phase) {
+      return phase.kernel.count > 0;
     };
-    SmallVector<AffineExpr> exprs;
-    for (char letter : input.letters) {
-      if (letter < '0' || letter > '2') {
-        exprs.push_back(loopOf(letter));
-        continue;
-      }
-      const WindowDim &dim = window[letter - '0'];
-      AffineExpr place = loopOf('x' + (letter - '0'));
-      if (dim.reversed)
-        place = (dim.size - 1) - place;
-      exprs.push_back(placeOf(dim, loopOf(letter), place));
+    if (llvm::all_of(phases, [&](const Phases &ofDim) {
+          return llvm::all_of(ofDim, isMade);
+        }))
+      return makeEmpty(builder, loc, whole.type.getShape(), element);
+    return makeFilled(builder, loc, whole.type.getShape(),
+                      getIdentity(ReduceKind::Sum, element));
+  }
+
+  /// Offsets, sizes and strides of rows of a tensor's spatial dimensions.
+  std::array<SmallVector<OpFoldResult>, 3>
+  describe(ArrayRef<int64_t> shape, ArrayRef<unsigned> dims,
+           ArrayRef<SteppedRows> rows) {
+    std::array<SmallVector<OpFoldResult>, 3> slice;
+    for (int64_t size : shape) {
+      slice[0].push_back(builder.getIndexAttr(0));
+      slice[1].push_back(builder.getIndexAttr(size));
+      slice[2].push_back(builder.getIndexAttr(1));
     }
-    return AffineMap::get(loops.size(), 0, exprs, builder.getContext());
+    for (auto [dim, part] : llvm::zip_equal(dims, rows)) {
+      slice[0][dim] = builder.getIndexAttr(part.first);
+      slice[1][dim] = builder.getIndexAttr(part.count);
+      // Of a single row no distance is known.
+      slice[2][dim] = builder.getIndexAttr(part.count > 1 ? part.step : 1);
+    }
+    return slice;
   }
 
-  AffineMap plainMap(ArrayRef<char> loops, ArrayRef<char> letters) {
-    SmallVector<AffineExpr> exprs;
-    for (char letter : letters)
-      exprs.push_back(
-          builder.getAffineDimExpr(llvm::find(loops, letter) - loops.begin()));
-    return AffineMap::get(loops.size(), 0, exprs, builder.getContext());
+  Value insertPart(const Phases &chosen, Value target) {
+    SmallVector<SteppedRows> kernelRows, resultRows;
+    SmallVector<int64_t> shape(whole.type.getShape());
+    ConvolutionValues part = whole;
+    part.window.clear();
+    for (auto [dim, phase] :
+         llvm::zip_equal(whole.dims.result.spatial, chosen)) {
+      if (phase.kernel.count == 0)
+        return target;
+      kernelRows.push_back(phase.kernel);
+      resultRows.push_back(phase.result);
+      shape[dim] = phase.result.count;
+      part.window.push_back(phase.window);
+    }
+    part.type = whole.type.clone(shape);
+    auto [first, sizes, steps] =
+        describe(tensorTypeOf(whole.kernel).getShape(),
+                 whole.dims.kernel.spatial, kernelRows);
+    part.kernel = tensor::ExtractSliceOp::create(builder, loc, whole.kernel,
+                                                 first, sizes, steps);
+    Value made = makeConvolution(builder, loc, part);
+    auto [at, counts, distances] =
+        describe(whole.type.getShape(), whole.dims.result.spatial, resultRows);
+    return tensor::InsertSliceOp::create(builder, loc, made, target, at, counts,
+                                         distances);
   }
 
-  /// The kernel's letters that are summed over, in its order.
-  Letters contracted() const {
-    Letters letters;
-    for (char letter : kernel.letters)
-      if (letter != 'g' && letter != 'o')
-        letters.push_back(letter);
-    return letters;
-  }
-
-  /// Rows of the result, then places.
-  Letters patchLetters() const {
-    Letters letters;
-    for (char letter : result)
-      if (letter != 'o')
-        letters.push_back(letter);
-    llvm::append_range(letters, contracted());
-    return letters;
-  }
-
-  bool arePatchesSmall() {
-    double patches = 1;
-    for (char letter : patchLetters())
-      patches *= sizes[letter];
-    auto elements = static_cast<double>(
-        tensorTypeOf(op.getInput()).getNumElements() + type.getNumElements());
-    return elements == 0 || !largePatches.isReachedBy(patches / elements);
-  }
-
-  Value multiplyPatches() {
-    Letters letters = patchLetters();
-    auto shape = llvm::map_to_vector(
-        letters, [&](char letter) { return sizes[letter]; });
-    Value patches =
-        makeMoved(builder, loc, tensorTypeOf(input.value).clone(shape),
-                  input.value, readMap(letters));
-    // Letters of einsums are no digits.
-    auto spell = [](ArrayRef<char> term) {
-      std::string text;
-      for (char letter : term)
-        text += letter <= '2' ? letter - '0' + 'r' : letter;
-      return text;
-    };
-    std::string spec =
-        spell(letters) + "," + spell(kernel.letters) + "->" + spell(result);
-    return lowerEinsum(builder, loc, spec, {patches, kernel.value},
-                       type.clone(resultShape));
-  }
-
-  Value buildLoops() {
-    Letters loops(result);
-    llvm::append_range(loops, contracted());
-    SmallVector<utils::IteratorType> iterators(result.size(),
-                                               utils::IteratorType::parallel);
-    iterators.append(contracted().size(), utils::IteratorType::reduction);
-    AffineMap maps[] = {readMap(loops), plainMap(loops, kernel.letters),
-                        plainMap(loops, result)};
-    Type accumulator = getAccumulator(ReduceKind::Sum, type.getElementType());
-    Value zero = makeFilled(builder, loc, resultShape,
-                            getIdentity(ReduceKind::Sum, accumulator));
-    auto sum = linalg::GenericOp::create(
-        builder, loc, zero.getType(), ValueRange{input.value, kernel.value},
-        zero, maps, iterators,
-        [&](OpBuilder &b, Location nested, ValueRange args) {
-          Value lhs = convertTo(b, nested, args[0], accumulator);
-          Value rhs = convertTo(b, nested, args[1], accumulator);
-          Value product = combine(b, nested, ReduceKind::Prod, lhs, rhs);
-          linalg::YieldOp::create(
-              b, nested, combine(b, nested, ReduceKind::Sum, args[2], product));
-        });
-    return convertTo(builder, loc, sum.getResult(0), type.getElementType());
-  }
-
-  ConvolutionOp op;
-  PatternRewriter &builder;
+  OpBuilder &builder;
   Location loc;
-  ConvolutionDims dims;
-  SmallVector<WindowDim> window;
-  RankedTensorType type;
-  int64_t groups;
-  Factored input, kernel;
-  Letters result;
-  SmallVector<int64_t> resultShape;
-  llvm::SmallDenseMap<char, int64_t> sizes;
+  const ConvolutionValues &whole;
+  SmallVector<Phases> phases;
 };
 
 struct LowerConvolution : OpRewritePattern<ConvolutionOp> {
@@ -250,7 +132,9 @@ struct LowerConvolution : OpRewritePattern<ConvolutionOp> {
 
   LogicalResult matchAndRewrite(ConvolutionOp op,
                                 PatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, ConvolutionLowering(op, rewriter).lower());
+    ConvolutionValues values(op);
+    rewriter.replaceOp(op,
+                       PhasedConvolution(rewriter, op.getLoc(), values).make());
     return success();
   }
 };

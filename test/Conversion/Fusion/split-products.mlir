@@ -26,8 +26,8 @@ func.func @padded_rows(%x: tensor<8x8x8x4xf32>, %k: tensor<3x3x4x8xf32>) -> tens
 // CHECK-LABEL: @strided_and_reversed
 // CHECK: scf.for %[[R:.+]] = %c0 to %c32 step %[[STEP:.+]] iter_args
 // CHECK: %[[FIRST:.+]] = arith.muli %[[R]], %c2
-// CHECK: %[[ROWS:.+]] = tensor.extract_slice %{{.+}}[0, %[[FIRST]], 0] [1, 9, 4]
-// CHECK: linalg.generic {{.*}} outs(%{{.+}} : tensor<1x4x3x4xf32>)
+// CHECK: %[[ROWS:.+]] = tensor.extract_slice %{{.+}}[0, %[[FIRST]], 0] [1, 33, 4]
+// CHECK: linalg.generic {{.*}} outs(%{{.+}} : tensor<1x16x3x4xf32>)
 func.func @strided_and_reversed(%x: tensor<1x65x4xf32>, %k: tensor<3x4x4xf32>) -> tensor<1x32x4xf32> {
   %0 = shoal.convolution "b0f,0io->b0f" %x, %k strides = [2] reversal = [true] : tensor<1x65x4xf32>, tensor<3x4x4xf32> -> tensor<1x32x4xf32>
   return %0 : tensor<1x32x4xf32>
@@ -39,11 +39,23 @@ func.func @strided_and_reversed(%x: tensor<1x65x4xf32>, %k: tensor<3x4x4xf32>) -
 // leave parts of the result apart.
 // CHECK-LABEL: @features_before_rows
 // CHECK: scf.for %{{.+}} = %c0 to %c4 step %c1
-// CHECK: rt.einsum "brix,oix->bor" ins({{.+}} : tensor<1x16x4x3xf32>
+// CHECK: rt.einsum "bixr,oix->bor" ins({{.+}} : tensor<1x4x3x16xf32>
 // CHECK-NOT: scf.for
 func.func @features_before_rows(%x: tensor<4x4x18xf32>, %k: tensor<4x4x3xf32>) -> tensor<4x4x16xf32> {
   %0 = shoal.convolution "bf0,oi0->bf0" %x, %k : tensor<4x4x18xf32>, tensor<4x4x3xf32> -> tensor<4x4x16xf32>
   return %0 : tensor<4x4x16xf32>
+}
+
+// -----
+
+// Three rows of a channel are no product of their own: those of all channels
+// are made at once, although they are more than an eighth of what is held.
+// CHECK-LABEL: @few_rows
+// CHECK-NOT: scf.for
+// CHECK: rt.einsum "brix,ixo->bro" ins({{.+}} : tensor<3x3x8x8xf32>
+func.func @few_rows(%x: tensor<8x3x10xf32>, %dy: tensor<8x16x8xf32>) -> tensor<16x3x3xf32> {
+  %0 = shoal.convolution "fb0,io0->fb0" %x, %dy : tensor<8x3x10xf32>, tensor<8x16x8xf32> -> tensor<16x3x3xf32>
+  return %0 : tensor<16x3x3xf32>
 }
 
 // -----

@@ -44,17 +44,18 @@ def decoder(name, attention="sdpa", experts=None, **fields):
     return model
 
 
-def others():
-    """Models of other kinds, with the arguments of a call."""
+def others(attention="sdpa"):
+    """Models of other kinds, with the arguments of a call. attention: "eager" or "sdpa", of those that have some."""
     torch.manual_seed(0)
+    implementation = {"attn_implementation": attention}
     sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
     ids = torch.arange(12).reshape(1, 12) * 7 % VOCABULARY
     t5 = {"vocab_size": VOCABULARY, "d_model": 32, "d_ff": 48, "d_kv": 8, "num_layers": 2, "num_heads": 4, "use_cache": False}
     pictures = torch.randn(1, 3, 32, 32)
     return {
-        "BERT": (transformers.BertModel(transformers.BertConfig(vocab_size=VOCABULARY, **sizes)), {"input_ids": ids}),
-        "T5": (transformers.T5ForConditionalGeneration(transformers.T5Config(**t5)), {"input_ids": ids, "decoder_input_ids": ids[:, :5]}),
-        "ViT": (transformers.ViTModel(transformers.ViTConfig(image_size=32, patch_size=8, **sizes)), {"pixel_values": pictures}),
+        "BERT": (transformers.BertModel(transformers.BertConfig(vocab_size=VOCABULARY, **sizes, **implementation)), {"input_ids": ids}),
+        "T5": (transformers.T5ForConditionalGeneration(transformers.T5Config(**t5, **implementation)), {"input_ids": ids, "decoder_input_ids": ids[:, :5]}),
+        "ViT": (transformers.ViTModel(transformers.ViTConfig(image_size=32, patch_size=8, **sizes, **implementation)), {"pixel_values": pictures}),
         "ResNet": (
             transformers.ResNetModel(transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic")),
             {"pixel_values": pictures},

@@ -103,6 +103,24 @@ def test_gradients_lie_where_they_are_said_to():
         step_of(gradients={"3.weight": P("data")})
 
 
+@pytest.mark.parametrize("activations", [{"0": P("data", "model")}, {"0": P("data", None), "2": P(None, "model")}, {"*": P("model")}], ids=str)
+def test_gradients_where_activations_are_placed(activations):
+    """Updates of three steps are torch's, wherever what modules return and its gradients are asked to lie."""
+    batch, twin, placed = numbers(), network(), step_of(activations=activations)
+    optimizer = torch.optim.SGD(twin.parameters(), lr=0.1)
+    for _ in range(3):
+        loss = mean_loss(twin, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        assert placed(batch)["loss"] == pytest.approx(loss.item(), rel=1e-6)
+    after = placed.state_dict()
+    for name, parameter in twin.named_parameters():
+        torch.testing.assert_close(after[name], parameter.detach(), atol=1e-7, rtol=1e-5)
+    text = placed.executable_for(batch).text
+    assert text.count('"shoal.sharding_constraint"') == (3 if "*" in activations else len(activations))
+
+
 def test_loss_scales():
     """The loss is multiplied by what the optimiser divides gradients by."""
     plain, scaled = (step_of(make=lambda m, w=wrap: w(optim.sgd(0.1))) for wrap in (lambda inner: inner, optim.dynamic_loss_scale))

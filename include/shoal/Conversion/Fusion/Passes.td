@@ -336,10 +336,12 @@ def SplitProducts : Pass<"shoal-split-products", "::mlir::func::FuncOp"> {
     where it takes, with what is padded for it, more than an eighth of what the
     product holds anyway: the tensors that it is made of, the other operand and the
     result. A loop computes some rows of the result in each step from a part of the
-    operand, so many that the part takes no more. Of the result's dimensions the
-    first ones are split, as far as this operand alone has them and by numbers
-    that divide their sizes: parts of the result are dense, and nothing is computed
-    twice. For targets where calls are cheap.
+    operand, so many that the part takes no more. Of fewer than 64 rows a part may
+    take half of that, and none has fewer than 16: the library reads the other
+    operand again for each. Of the result's dimensions the first ones are split, as
+    far as this operand alone has them and by numbers that divide their sizes: parts
+    of the result are dense, and nothing is computed twice. For targets where calls
+    are cheap.
 
     ```mlir
     func.func @f(%x: tensor<16x16x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<16x14x16xf32> {
