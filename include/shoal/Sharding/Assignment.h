@@ -137,6 +137,9 @@ struct AssignmentOptions {
   SearchEffort effort = SearchEffort::Full;
   /// Searches from where a lower bound is nearest, too, and says the bound.
   bool certify = false;
+  /// Plans that cost more are of no use: where a bound says that there is no
+  /// other, the search ends with what it has.
+  double mostCost = std::numeric_limits<double>::infinity();
   /// Searches layers that repeat once. Without, each on its own: the same plan
   /// as a rule, in time that grows faster than layers do.
   bool foldRepeats = true;
@@ -226,6 +229,13 @@ Assignment assignShardings(const AssignmentProblem &problem,
 Assignment improveShardings(const AssignmentProblem &problem,
                             std::vector<FactorSharding> start,
                             llvm::ArrayRef<unsigned> copies,
+                            const AssignmentOptions &options = {});
+
+/// Searches from where a lower bound is nearest, beside a plan that is known,
+/// and says the bound: with AssignmentOptions::certify what assignShardings
+/// does behind its search. `start` is how each op is split.
+Assignment certifyShardings(const AssignmentProblem &problem,
+                            std::vector<FactorSharding> start,
                             const AssignmentOptions &options = {});
 
 /// Improves a plan of a problem that was changed at one op: as improveShardings

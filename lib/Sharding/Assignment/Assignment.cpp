@@ -44,11 +44,13 @@ Assignment shoal::assignShardings(const AssignmentProblem &problem,
                          canonical);
 }
 
-/// `seeds`: where chains begin; they are copies, or what was changed.
+/// What `search` makes of the problem in canonical order, of `start` and of the
+/// places of `ops` there.
+template <typename Search>
 static Assignment searchFrom(const AssignmentProblem &problem,
                              std::vector<FactorSharding> start,
-                             llvm::ArrayRef<unsigned> seeds, bool areCopies,
-                             const AssignmentOptions &options) {
+                             llvm::ArrayRef<unsigned> ops,
+                             const AssignmentOptions &options, Search search) {
   ReorderedProblem canonical(problem, canonicalOrder(problem));
   std::vector<FactorSharding> begin;
   std::vector<unsigned> places(problem.ops.size());
@@ -56,26 +58,40 @@ static Assignment searchFrom(const AssignmentProblem &problem,
     begin.push_back(std::move(start[original]));
     places[original] = place;
   }
-  auto seedPlaces = llvm::map_to_vector(
-      seeds, [&](unsigned original) { return places[original]; });
+  auto opPlaces = llvm::map_to_vector(
+      ops, [&](unsigned original) { return places[original]; });
   PricedOptions priced(options);
-  return inOriginalOrder(ProblemSearch(canonical.problem, priced.options)
-                             .improveFrom(begin, seedPlaces, areCopies),
-                         canonical);
+  ProblemSearch own(canonical.problem, priced.options);
+  return inOriginalOrder(search(own, begin, opPlaces), canonical);
+}
+
+Assignment shoal::certifyShardings(const AssignmentProblem &problem,
+                                   std::vector<FactorSharding> start,
+                                   const AssignmentOptions &options) {
+  return searchFrom(problem, std::move(start), {}, options,
+                    [](ProblemSearch &search, auto &begin, auto &) {
+                      return search.certifyFrom(begin);
+                    });
 }
 
 Assignment shoal::improveShardings(const AssignmentProblem &problem,
                                    std::vector<FactorSharding> start,
                                    llvm::ArrayRef<unsigned> copies,
                                    const AssignmentOptions &options) {
-  return searchFrom(problem, std::move(start), copies, /*areCopies=*/true,
-                    options);
+  return searchFrom(problem, std::move(start), copies, options,
+                    [](ProblemSearch &search, auto &begin, auto &places) {
+                      return search.improveFrom(begin, places,
+                                                /*areCopies=*/true);
+                    });
 }
 
 Assignment shoal::adaptShardings(const AssignmentProblem &problem,
                                  std::vector<FactorSharding> start,
                                  unsigned changed,
                                  const AssignmentOptions &options) {
-  return searchFrom(problem, std::move(start), changed, /*areCopies=*/false,
-                    options);
+  return searchFrom(problem, std::move(start), changed, options,
+                    [](ProblemSearch &search, auto &begin, auto &places) {
+                      return search.improveFrom(begin, places,
+                                                /*areCopies=*/false);
+                    });
 }

@@ -23,7 +23,8 @@ class BoundSearch {
 public:
   BoundSearch(CostTables &tables, double known, const BoundEffort &effort,
               TryPlan tryPlan)
-      : tables(tables), known(known), effort(effort), tryPlan(tryPlan) {}
+      : tables(tables), cheapest(known), known(known), effort(effort),
+        tryPlan(tryPlan) {}
   std::optional<LowerBound> run();
 
 private:
@@ -41,14 +42,17 @@ private:
   /// The relaxation of fewer choices, at the same prices.
   std::unique_ptr<Relaxation> restrict(const Relaxation &relaxation,
                                        AllChoices choices);
+  void tryPlanOf(const Node &node);
   void tighten(Node &node, unsigned maxSweeps);
+  void guess(Node &root);
   std::optional<unsigned> findUnsettled(const Node &node) const;
   std::pair<Node, Node> split(const Node &node, unsigned op);
   double branch(Node root);
 
   CostTables &tables;
   KnownVersionCosts versionCosts;
-  double known;
+  /// What a plan costs; and what counts as that, which may be a guess.
+  double cheapest, known;
   const BoundEffort &effort;
   TryPlan tryPlan;
 };
@@ -70,22 +74,33 @@ std::unique_ptr<Relaxation> BoundSearch::restrict(const Relaxation &relaxation,
   return smaller;
 }
 
+void BoundSearch::tryPlanOf(const Node &node) {
+  cheapest = std::min(cheapest, tryPlan(node.relaxation->decode()));
+  known = std::min(known, cheapest);
+}
+
 /// Sweeps until the bound is what is known, or gains nothing; leaves out what
 /// no plan as cheap as the known one chooses.
 void BoundSearch::tighten(Node &node, unsigned maxSweeps) {
   constexpr unsigned kRound = 8;
   double asked = node.bound;
   for (unsigned sweep = 1; sweep <= maxSweeps; ++sweep) {
-    node.bound = std::max(node.bound, node.relaxation->sweep());
+    node.relaxation->sweep();
+    // The first sweeps are of the most choices.
+    bool isLooked =
+        sweep < kRound ? llvm::isPowerOf2_32(sweep) : sweep % kRound == 0;
+    if (!isLooked && sweep < maxSweeps)
+      continue;
+    Relaxation::Marginals marginals = node.relaxation->findMarginals();
+    node.bound = std::max(node.bound, marginals.bound);
     if (isSettled(node.bound))
       return;
-    // The first sweeps are of the most choices.
-    if (sweep < kRound ? !llvm::isPowerOf2_32(sweep) : sweep % kRound != 0)
-      continue;
     // Plans are tried the less often the less the bound moves.
-    if (llvm::isPowerOf2_32(sweep) && sweep >= kRound)
-      known = std::min(known, tryPlan(node.relaxation->decode()));
-    AllChoices left = node.relaxation->choicesWithin(known * (1 + kRounding));
+    if (sweep >= kRound &&
+        (sweep <= effort.alwaysTried || llvm::isPowerOf2_32(sweep)))
+      tryPlanOf(node);
+    AllChoices left =
+        node.relaxation->choicesWithin(known * (1 + kRounding), marginals);
     LDBG() << "  " << sweep << " sweeps: no plan costs less than "
            << llvm::format("%.0f", node.bound) << ", of "
            << numberOf(node.choices()) << " choices " << numberOf(left)
@@ -96,6 +111,30 @@ void BoundSearch::tighten(Node &node, unsigned maxSweeps) {
       return;
     }
     asked = node.bound;
+  }
+}
+
+/// As if a plan were known that costs little more than the bound: of the few
+/// choices that it may have the prices make a plan sooner. Where these say that
+/// there is none, the guess is a bound.
+void BoundSearch::guess(Node &root) {
+  constexpr unsigned kSweeps = 24;
+  for (double share : {0.125, 0.25, 0.5}) {
+    if (root.bound >= known * (1 - effort.leastGuessed))
+      return;
+    known = root.bound + share * (cheapest - root.bound);
+    const double guessed = known;
+    Relaxation &relaxation = *root.relaxation;
+    Node node{restrict(relaxation,
+                       relaxation.choicesWithin(known * (1 + kRounding),
+                                                relaxation.findMarginals())),
+              root.bound};
+    tighten(node, kSweeps);
+    LDBG() << "  a guess of " << llvm::format("%.0f", guessed)
+           << ": none below " << llvm::format("%.0f", node.bound);
+    if (isSettled(node.bound))
+      root.bound = std::max(root.bound, known);
+    known = cheapest;
   }
 }
 
@@ -145,7 +184,7 @@ double BoundSearch::branch(Node root) {
     open.erase(least);
     std::optional<unsigned> op = findUnsettled(node);
     if (!op) { // one plan is left
-      known = std::min(known, tryPlan(node.relaxation->decode()));
+      tryPlanOf(node);
       if (!isSettled(node.bound))
         return node.bound;
       continue;
@@ -171,9 +210,10 @@ std::optional<LowerBound> BoundSearch::run() {
   Node root{
       std::make_unique<Relaxation>(tables, std::move(*choices), versionCosts)};
   tighten(root, effort.maxSweeps);
+  guess(root);
   LowerBound found{root.bound, root.relaxation->decode()};
   if (!isSettled(found.cost)) {
-    known = std::min(known, tryPlan(found.choices));
+    tryPlanOf(root);
     found.cost = std::max(found.cost, branch(std::move(root)));
   }
   return found;

@@ -23,6 +23,10 @@ using TryPlan = llvm::function_ref<double(const std::vector<ChoiceIndex> &)>;
 
 struct BoundEffort {
   unsigned maxSweeps = 400;
+  /// Up to this sweep each look at the bound tries a plan.
+  unsigned alwaysTried = 0;
+  /// Of what is known, the gap from which on plans between are guessed.
+  double leastGuessed = 1;
   /// How often plans are split into those with a choice and those without, and
   /// how many choices may be left in all that are split, together.
   unsigned maxSplits = 0;

@@ -108,8 +108,8 @@ constexpr double kTieBreak = 1e-4;
 class MeshSearch {
 public:
   MeshSearch(AssignmentProblem given, const Mesh &mesh,
-             const MeshSearchOptions &options)
-      : problem(std::move(given)), options(&options) {
+             const MeshSearchOptions &options, double leastPrice = 0)
+      : problem(std::move(given)), options(&options), leastPrice(leastPrice) {
     problem.mesh = mesh;
     problem.deviceOrders.clear();
     if (!mesh.deviceIds.empty())
@@ -117,16 +117,24 @@ public:
     whole = bytesHeldWhole(problem);
   }
 
+  /// Of a byte that is held, so that it breaks ties.
+  double findLeastPrice() const;
   /// Nothing where nothing fits.
-  std::optional<MeshPlan> run(SearchEffort effort);
+  /// mostCost: as AssignmentOptions has it, where there is memory for it.
+  std::optional<MeshPlan>
+  run(SearchEffort effort,
+      double mostCost = std::numeric_limits<double>::infinity());
   /// Says what none costs less than, and takes a cheaper plan that is found on
   /// the way.
   void certify(MeshPlan &plan);
 
 private:
+  AssignmentOptions optionsAt(double price, SearchEffort effort) const;
   MeshPlan searchAt(const AssignmentProblem &problem, double price,
-                    SearchEffort effort, bool certify = false) const;
-  MeshPlan searchFree(SearchEffort effort);
+                    SearchEffort effort) const;
+  /// With its cost without the price of what is held.
+  MeshPlan planOf(Assignment found, double price) const;
+  MeshPlan searchFree(SearchEffort effort, double mostCost);
   std::optional<MeshPlan> fit(MeshPlan tooLarge, SearchEffort effort);
   MeshPlan fill(MeshPlan fitting, const MeshPlan &tooLarge,
                 SearchEffort effort) const;
@@ -145,14 +153,21 @@ private:
 
 } // namespace
 
-MeshPlan MeshSearch::searchAt(const AssignmentProblem &problem, double price,
-                              SearchEffort effort, bool certify) const {
+AssignmentOptions MeshSearch::optionsAt(double price,
+                                        SearchEffort effort) const {
   AssignmentOptions assignment = options->assignment;
   assignment.heldWeight = price;
   assignment.effort = effort;
-  assignment.certify = certify;
-  MeshPlan plan{problem.mesh, assignShardings(problem, assignment), 0,
-                std::nullopt, 0};
+  return assignment;
+}
+
+MeshPlan MeshSearch::searchAt(const AssignmentProblem &problem, double price,
+                              SearchEffort effort) const {
+  return planOf(assignShardings(problem, optionsAt(price, effort)), price);
+}
+
+MeshPlan MeshSearch::planOf(Assignment found, double price) const {
+  MeshPlan plan{problem.mesh, std::move(found), 0, std::nullopt, 0};
   plan.cost = plan.assignment.cost.total() - plan.assignment.cost.held;
   plan.heldBytes = ::heldBytes(problem, plan.assignment);
   if (std::optional<double> bound = plan.assignment.lowerBound)
@@ -164,17 +179,19 @@ MeshPlan MeshSearch::searchAt(const AssignmentProblem &problem, double price,
   return plan;
 }
 
+double MeshSearch::findLeastPrice() const {
+  if (whole == 0)
+    return 0;
+  return kTieBreak * searchAt(problem, 0, SearchEffort::Quick).cost / whole;
+}
+
 /// As if there were enough memory: of plans that cost the same, the one that
-/// holds least. What breaks ties is known from the first search on.
-MeshPlan MeshSearch::searchFree(SearchEffort effort) {
-  if (leastPrice == 0) {
-    MeshPlan plan = searchAt(problem, 0, effort);
-    if (whole == 0)
-      return plan;
-    leastPrice = kTieBreak * plan.cost / whole;
-  }
+/// holds least.
+MeshPlan MeshSearch::searchFree(SearchEffort effort, double mostCost) {
   price = leastPrice;
-  return searchAt(problem, price, effort);
+  AssignmentOptions assignment = optionsAt(price, effort);
+  assignment.mostCost = mostCost;
+  return planOf(assignShardings(problem, assignment), price);
 }
 
 /// The price of a byte rises until the plan fits, and falls again while it
@@ -250,16 +267,17 @@ MeshPlan MeshSearch::fill(MeshPlan fitting, const MeshPlan &tooLarge,
   return fitting;
 }
 
-std::optional<MeshPlan> MeshSearch::run(SearchEffort effort) {
-  MeshPlan plan = searchFree(effort);
+std::optional<MeshPlan> MeshSearch::run(SearchEffort effort, double mostCost) {
+  MeshPlan plan = searchFree(effort, mostCost);
   if (fits(plan))
     return plan;
   return fit(std::move(plan), effort);
 }
 
 void MeshSearch::certify(MeshPlan &plan) {
+  AssignmentOptions assignment = optionsAt(price, options->assignment.effort);
   MeshPlan other =
-      searchAt(problem, price, options->assignment.effort, /*certify=*/true);
+      planOf(certifyShardings(problem, plan.assignment.ops, assignment), price);
   if (other.leastCost)
     other.leastCost = std::max(*other.leastCost, 0.0);
   if (fits(other) && other.cost < plan.cost)
@@ -284,33 +302,49 @@ static bool isBetter(const MeshPlan &a, const MeshPlan &b) {
   return a.mesh.axes.size() < b.mesh.axes.size();
 }
 
+namespace {
+/// What is found over one of the meshes.
+struct Candidate {
+  size_t mesh;
+  MeshSearch search;
+  MeshPlan plan;
+};
+} // namespace
+
+/// Searches the meshes that may be the best, the cheapest of them first, with
+/// full effort, as far as a bound does not say that they are not.
+static void searchNear(llvm::MutableArrayRef<Candidate> candidates,
+                       SearchEffort effort) {
+  // What a quick search finds is near enough to what a full one does.
+  constexpr double kNear = 1.1;
+  double best = std::numeric_limits<double>::infinity();
+  const double near = candidates.empty() ? 0 : kNear * candidates[0].plan.cost;
+  for (Candidate &candidate : candidates) {
+    if (candidate.plan.cost > near)
+      break;
+    std::optional<MeshPlan> plan =
+        candidate.search.run(effort, best * (1 + 2 * kSameCost));
+    if (plan && isBetter(*plan, candidate.plan))
+      candidate.plan = std::move(*plan);
+    best = std::min(best, candidate.plan.assignment.cost.total());
+  }
+}
+
 std::vector<MeshPlan> shoal::searchMeshes(const AssignmentProblem &problem,
                                           llvm::ArrayRef<Mesh> meshes,
                                           const MeshSearchOptions &options) {
-  struct Candidate {
-    size_t mesh;
-    MeshSearch search;
-    MeshPlan plan;
-  };
   std::vector<Candidate> candidates;
+  // The first mesh has the fewest axes.
+  double leastPrice = MeshSearch(problem, meshes[0], options).findLeastPrice();
   for (auto [i, mesh] : llvm::enumerate(meshes)) {
-    MeshSearch search(problem, mesh, options);
+    MeshSearch search(problem, mesh, options, leastPrice);
     if (std::optional<MeshPlan> plan = search.run(SearchEffort::Quick))
       candidates.push_back({i, std::move(search), std::move(*plan)});
   }
   llvm::sort(candidates, [](const Candidate &a, const Candidate &b) {
     return std::pair(a.plan.cost, a.mesh) < std::pair(b.plan.cost, b.mesh);
   });
-  // What a quick search finds is near enough to what a full one does.
-  constexpr double kNear = 1.1;
-  for (Candidate &candidate : candidates) {
-    if (candidate.plan.cost > kNear * candidates[0].plan.cost)
-      break;
-    std::optional<MeshPlan> plan =
-        candidate.search.run(options.assignment.effort);
-    if (plan && isBetter(*plan, candidate.plan))
-      candidate.plan = std::move(*plan);
-  }
+  searchNear(candidates, options.assignment.effort);
   // The best first: what is as good is no order of its own, so none of sort's.
   for (size_t i = 0; i < candidates.size(); ++i) {
     auto best = candidates.begin() + i;

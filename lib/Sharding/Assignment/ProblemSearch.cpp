@@ -40,6 +40,11 @@ static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
 /// one of them is new.
 static constexpr size_t kMaxNear = 8;
 
+/// Of a problem whose bound is looked for in place of further starts: choices
+/// of all ops, and sweeps.
+static constexpr ChoiceIndex kChoicesOfSmall = 16000;
+static constexpr unsigned kSweepsOfSmall = 32;
+
 ProblemSearch::ProblemSearch(const AssignmentProblem &given,
                              const AssignmentOptions &options)
     : given(given), options(options), hints(propagateInOrder(given)),
@@ -89,8 +94,8 @@ const ProblemSearch::Start ProblemSearch::kStarts[] = {
 const ProblemSearch::Start ProblemSearch::kStartsOfCutAxes[] = {
     {"what is found where axes are whole", &ProblemSearch::chooseWholeAxes,
      &AssignmentOptions::slack, SearchEffort::Quick},
-    {"the hints", &ProblemSearch::chooseByHints, &AssignmentOptions::slack,
-     SearchEffort::Full},
+    {"the hints", &ProblemSearch::chooseHintsOfCutAxes,
+     &AssignmentOptions::slack, SearchEffort::Full},
 };
 
 std::optional<ProblemSearch::Choices>
@@ -140,11 +145,20 @@ std::optional<ProblemSearch::Choices>
 ProblemSearch::chooseWholeAxes(const Plan *) {
   ProblemSearch search(wholeAxes->problem, options);
   Plan found = search.searchWhole();
+  isWholeBounded = search.isBounded();
   std::vector<FactorSharding> split;
   split.reserve(problem.ops.size());
   for (unsigned op = 0; op < problem.ops.size(); ++op)
     split.push_back(wholeAxes->expand(found.resolved(op).sharding));
   return findChoices(tables, split);
+}
+
+/// Behind a bound of whole axes they find nothing.
+std::optional<ProblemSearch::Choices>
+ProblemSearch::chooseHintsOfCutAxes(const Plan *best) {
+  if (isWholeBounded)
+    return std::nullopt;
+  return chooseByHints(best);
 }
 
 Plan ProblemSearch::searchFrom(llvm::ArrayRef<Start> starts,
@@ -182,10 +196,17 @@ Plan ProblemSearch::searchWhole() {
   }
   if (wholeAxes)
     return searchFrom(kStartsOfCutAxes, moves);
-  if (options.effort < SearchEffort::Full || !isNarrow())
+  if (!isBounded())
     return searchFrom(kStarts, moves);
-  Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(2), moves);
-  searchByBound(plan, {.maxSplits = 20});
+  if (isNarrow()) {
+    Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(2), moves);
+    searchByBound(plan, {.maxSplits = 20});
+    return plan;
+  }
+  Plan plan = searchFrom(kStarts, moves);
+  searchByBound(plan, {.maxSweeps = kSweepsOfSmall,
+                       .alwaysTried = kSweepsOfSmall,
+                       .leastGuessed = 0.005});
   return plan;
 }
 
@@ -280,6 +301,20 @@ bool ProblemSearch::isNarrow() {
                       });
 }
 
+bool ProblemSearch::isBounded() {
+  return options.effort >= SearchEffort::Full && (isNarrow() || isSmall());
+}
+
+/// Whether a bound over several axes takes no longer than two more starts. Of
+/// seconds it is the better way to spend them: what a start finds there hangs
+/// on ties.
+bool ProblemSearch::isSmall() {
+  ChoiceIndex number = 0;
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    number += tables.classOf(op).numChoices();
+  return options.cluster && number <= kChoicesOfSmall;
+}
+
 /// Searches from the plans that a lower bound suggests; what none costs less
 /// than.
 std::optional<double> ProblemSearch::searchByBound(Plan &plan,
@@ -294,10 +329,10 @@ std::optional<double> ProblemSearch::searchByBound(Plan &plan,
       improve(other, options.slack, moves);
       keepCheaper(plan, std::move(other), "what the bound suggests");
     }
-    return plan.totalCost();
+    return std::min(plan.totalCost(), options.mostCost);
   };
-  std::optional<LowerBound> bound =
-      findLowerBound(tables, plan.totalCost(), effort, tryPlan);
+  std::optional<LowerBound> bound = findLowerBound(
+      tables, std::min(plan.totalCost(), options.mostCost), effort, tryPlan);
   if (!bound)
     return std::nullopt;
   return bound->cost;
@@ -307,16 +342,33 @@ std::optional<double> ProblemSearch::searchByBound(Plan &plan,
 // What is found
 //===----------------------------------------------------------------------===//
 
-Assignment ProblemSearch::run() {
-  Plan plan = search();
-  std::optional<double> bound;
-  if (options.certify)
-    bound = searchByBound(plan, {.maxSplits = 100});
+Assignment ProblemSearch::settled(Plan plan, std::optional<double> bound) {
   settleResults(plan);
   Assignment found = describe(plan, std::move(hints));
   if (bound)
     found.lowerBound = std::min(*bound, found.cost.total());
   return found;
+}
+
+static constexpr BoundEffort kCertificate{.maxSplits = 100};
+/// Where the plan is one of many, of several meshes: splits that are too large
+/// to settle anything are not begun.
+static constexpr BoundEffort kQuickCertificate{.maxSplits = 100,
+                                               .maxSplitChoices = 6000};
+
+Assignment ProblemSearch::run() {
+  Plan plan = search();
+  std::optional<double> bound;
+  if (options.certify)
+    bound = searchByBound(plan, kCertificate);
+  return settled(std::move(plan), bound);
+}
+
+Assignment ProblemSearch::certifyFrom(llvm::ArrayRef<FactorSharding> start) {
+  Plan plan(tables, findChoices(tables, start));
+  leaveImpossible(plan);
+  std::optional<double> bound = searchByBound(plan, kQuickCertificate);
+  return settled(std::move(plan), bound);
 }
 
 Assignment ProblemSearch::improveFrom(llvm::ArrayRef<FactorSharding> start,
@@ -333,6 +385,5 @@ Assignment ProblemSearch::improveFrom(llvm::ArrayRef<FactorSharding> start,
       for (unsigned near : plan.opsNear(value, op, kMaxNear))
         seeds.insert(near);
   moveChains(plan, options.slack, seeds.getArrayRef());
-  settleResults(plan);
-  return describe(plan, std::move(hints));
+  return settled(std::move(plan), std::nullopt);
 }

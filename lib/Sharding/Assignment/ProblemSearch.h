@@ -17,6 +17,8 @@ public:
   ProblemSearch(const AssignmentProblem &given,
                 const AssignmentOptions &options);
   Assignment run();
+  /// Searches on from the plan's bound.
+  Assignment certifyFrom(llvm::ArrayRef<FactorSharding> start);
   Assignment improveFrom(llvm::ArrayRef<FactorSharding> start,
                          llvm::ArrayRef<unsigned> changed, bool areCopies);
 
@@ -38,6 +40,7 @@ private:
   std::optional<Choices> chooseDearArithmetic(const Plan *best);
   std::optional<Choices> chooseBindingHints(const Plan *best);
   std::optional<Choices> chooseWholeAxes(const Plan *best);
+  std::optional<Choices> chooseHintsOfCutAxes(const Plan *best);
   Plan searchFrom(llvm::ArrayRef<Start> starts,
                   llvm::ArrayRef<FoundMoves> tried);
   Plan searchWhole();
@@ -45,8 +48,11 @@ private:
   Plan searchFolded(const FoldedProblem &folded);
   Plan search();
   bool isNarrow();
+  bool isSmall();
+  bool isBounded();
   std::optional<double> searchByBound(Plan &plan, const BoundEffort &effort);
   void improve(Plan &plan, double slack, llvm::ArrayRef<FoundMoves> tried);
+  Assignment settled(Plan plan, std::optional<double> bound);
 
   const AssignmentProblem &given;
   const AssignmentOptions &options;
@@ -57,6 +63,8 @@ private:
   std::vector<FoundMoves> moves;
   /// Where some of the problem's are cut.
   std::optional<WholeAxes> wholeAxes;
+  /// Whether those were searched with a bound.
+  bool isWholeBounded = false;
 };
 
 } // namespace shoal::assignment

@@ -46,6 +46,15 @@ void OpChoices::add(const Choice &choice, ChoiceIndex index,
   options.push_back(std::move(option));
 }
 
+std::shared_ptr<const OpChoices> OpChoices::finish() && {
+  for (auto [edge, column] : llvm::enumerate(columns)) {
+    column.reserve(options.size());
+    for (const OpOption &option : options)
+      column.push_back(option.layouts[edge]);
+  }
+  return std::make_shared<OpChoices>(std::move(*this));
+}
+
 /// Of choices with the same layouts the cheapest.
 static void dropDearer(std::vector<OpOption> &options) {
   llvm::sort(options, [](const OpOption &a, const OpOption &b) {
@@ -75,7 +84,7 @@ static std::optional<AllChoices> allChoicesOf(CostTables &tables) {
         if (const Choice *choice = tables.choice(op, index))
           found.add(*choice, index, edges);
       dropDearer(found.options);
-      known = std::make_shared<OpChoices>(std::move(found));
+      known = std::move(found).finish();
     }
     all.push_back(known);
   }
@@ -91,7 +100,7 @@ assignment::keepChoices(CostTables &tables, unsigned op,
   for (auto [i, option] : llvm::enumerate(choices.options))
     if (isKept(i))
       kept.add(*tables.choice(op, option.choice), option.choice, edges);
-  return std::make_shared<OpChoices>(std::move(kept));
+  return std::move(kept).finish();
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,6 +156,8 @@ Relaxation::Relaxation(CostTables &tables, AllChoices given,
     addEdges(op);
   for (unsigned value = 0; value < values.size(); ++value)
     addCosts(value, known);
+  for (unsigned op = 0; op < choices.size(); ++op)
+    costs.push_back(costsOf(op));
 }
 
 void Relaxation::takePrices(const Relaxation &other) {
@@ -155,26 +166,45 @@ void Relaxation::takePrices(const Relaxation &other) {
     for (auto [price, layouts] : llvm::zip_equal(own.price, layoutsOf(own)))
       price = before.price[llvm::find(known, layouts) - known.begin()];
   }
+  for (unsigned op = 0; op < choices.size(); ++op)
+    costs[op] = costsOf(op);
 }
 
 //===----------------------------------------------------------------------===//
 // Messages
 //===----------------------------------------------------------------------===//
 
-double Relaxation::costOf(unsigned op, const OpOption &option) const {
-  double cost = option.cost;
-  for (auto [edge, layout] : llvm::zip_equal(edgesOfOp[op], option.layouts))
-    cost += edges[edge].price[layout];
-  return cost;
+Costs Relaxation::costsOf(unsigned op) const {
+  Costs costs;
+  costs.reserve(choices[op]->options.size());
+  for (const OpOption &option : choices[op]->options)
+    costs.push_back(option.cost);
+  for (auto [id, column] : llvm::zip_equal(edgesOfOp[op], choices[op]->columns))
+    for (auto [cost, layout] : llvm::zip_equal(costs, column))
+      cost += edges[id].price[layout];
+  return costs;
 }
 
 Costs Relaxation::opMarginal(const Edge &edge) const {
   Costs least(edge.price.size(), kInfinite);
-  for (const OpOption &option : choices[edge.op]->options) {
-    double &own = least[option.layouts[edge.place]];
-    own = std::min(own, costOf(edge.op, option));
-  }
+  for (auto [cost, layout] :
+       llvm::zip_equal(costs[edge.op], choices[edge.op]->columns[edge.place]))
+    least[layout] = std::min(least[layout], cost);
   return least;
+}
+
+/// What is infinite is of layouts that nothing has.
+void Relaxation::addToPrice(Edge &edge, llvm::ArrayRef<double> more,
+                            double part) {
+  Costs change(edge.price.size(), 0);
+  for (auto [price, own, cost] : llvm::zip_equal(edge.price, change, more))
+    if (cost < kInfinite) {
+      own = part * cost;
+      price += own;
+    }
+  for (auto [cost, layout] :
+       llvm::zip_equal(costs[edge.op], choices[edge.op]->columns[edge.place]))
+    cost += change[layout];
 }
 
 std::vector<Costs> Relaxation::onTopOf(const ValueFactor &value) const {
@@ -199,65 +229,52 @@ void Relaxation::visit(unsigned value, bool forward) {
   size_t before = 0, behind = 0;
   for (unsigned id : own.edges) {
     Edge &edge = edges[id];
-    for (auto [price, cost] : llvm::zip_equal(edge.price, opMarginal(edge)))
-      if (cost < kInfinite)
-        price -= cost;
+    addToPrice(edge, opMarginal(edge), -1);
     before += goesOn(edge, /*forward=*/false);
     behind += goesOn(edge, /*forward=*/true);
   }
   if ((forward ? behind : before) == 0)
     return;
   double part = 1.0 / std::max(before, behind);
-  for (auto [id, costs] : llvm::zip_equal(own.edges, marginalsOf(own)))
+  for (auto [id, more] : llvm::zip_equal(own.edges, marginalsOf(own)))
     if (goesOn(edges[id], forward))
-      for (auto [price, cost] : llvm::zip_equal(edges[id].price, costs))
-        if (cost < kInfinite)
-          price += part * cost;
+      addToPrice(edges[id], more, part);
 }
 
-double Relaxation::sweep() {
+void Relaxation::sweep() {
   for (unsigned value = 0; value < values.size(); ++value)
     visit(value, /*forward=*/true);
   for (unsigned value = values.size(); value-- > 0;)
     visit(value, /*forward=*/false);
-  return boundOf(allMarginals());
 }
 
 static double leastOf(llvm::ArrayRef<double> costs) {
   return *llvm::min_element(costs);
 }
 
-Costs Relaxation::costsOf(unsigned op) const {
-  Costs costs;
-  for (const OpOption &option : choices[op]->options)
-    costs.push_back(costOf(op, option));
-  return costs;
-}
-
-Relaxation::Marginals Relaxation::allMarginals() const {
-  Marginals all(values.size());
-  for (auto [own, value] : llvm::zip_equal(all, values))
-    if (value.costs)
-      own = marginalsOf(value);
-  return all;
-}
-
-double Relaxation::boundOf(const Marginals &known) const {
-  double sum = 0;
-  for (unsigned op = 0; op < choices.size(); ++op)
-    sum += leastOf(costsOf(op));
-  for (const auto &ofValue : known)
-    if (!ofValue.empty())
-      sum += leastOf(ofValue[0]);
-  return sum;
+/// From costs without the rounding of many sweeps.
+Relaxation::Marginals Relaxation::findMarginals() {
+  Marginals found;
+  for (unsigned op = 0; op < choices.size(); ++op) {
+    costs[op] = costsOf(op);
+    found.bound += leastOf(costs[op]);
+  }
+  for (const ValueFactor &value : values) {
+    auto &own = found.ofValues.emplace_back();
+    if (!value.costs)
+      continue;
+    own = marginalsOf(value);
+    found.bound += leastOf(own[0]);
+  }
+  return found;
 }
 
 /// What each of an op's choices costs more than the cheapest, with what its
 /// values know: a plan with one costs as much more than the bound, at least.
 Costs Relaxation::excessOf(unsigned op,
                            llvm::ArrayRef<std::vector<Costs>> known) const {
-  Costs costs = costsOf(op);
-  double least = leastOf(costs);
+  Costs excess = costs[op];
+  double least = leastOf(excess);
   for (auto [place, id] : llvm::enumerate(edgesOfOp[op])) {
     const Edge &edge = edges[id];
     // A value that the op makes and reads knows of one of both.
@@ -267,23 +284,24 @@ Costs Relaxation::excessOf(unsigned op,
       continue;
     const Costs &own = known[edge.value][edge.placeOfValue];
     least += leastOf(own);
-    for (auto [cost, option] : llvm::zip_equal(costs, choices[op]->options))
-      cost += own[option.layouts[place]];
+    for (auto [cost, layout] :
+         llvm::zip_equal(excess, choices[op]->columns[place]))
+      cost += own[layout];
   }
-  for (double &cost : costs)
+  for (double &cost : excess)
     cost -= least;
-  return costs;
+  return excess;
 }
 
-AllChoices Relaxation::choicesWithin(double known) const {
-  Marginals marginals = allMarginals();
-  double most = known - boundOf(marginals);
+AllChoices Relaxation::choicesWithin(double known,
+                                     const Marginals &marginals) const {
+  double most = known - marginals.bound;
   std::map<std::pair<const OpChoices *, std::vector<bool>>,
            std::shared_ptr<const OpChoices>>
       kept;
   AllChoices all;
   for (unsigned op = 0; op < choices.size(); ++op) {
-    Costs excess = excessOf(op, marginals);
+    Costs excess = excessOf(op, marginals.ofValues);
     // Rounding leaves no op without.
     double limit = std::max(most, leastOf(excess));
     std::vector<bool> keeps;
@@ -306,16 +324,17 @@ std::vector<ChoiceIndex> Relaxation::decode() const {
     onTop.push_back(onTopOf(value));
   std::vector<ChoiceIndex> chosen;
   for (unsigned op = 0; op < choices.size(); ++op) {
-    Costs costs = costsOf(op);
+    Costs all = costs[op];
     for (auto [place, id] : llvm::enumerate(edgesOfOp[op])) {
       const Edge &edge = edges[id];
       Costs own = values[edge.value].costs->marginals(
           onTop[edge.value])[edge.placeOfValue];
-      for (auto [cost, option] : llvm::zip_equal(costs, choices[op]->options))
-        cost += own[option.layouts[place]];
+      for (auto [cost, layout] :
+           llvm::zip_equal(all, choices[op]->columns[place]))
+        cost += own[layout];
     }
     const OpOption &best =
-        choices[op]->options[llvm::min_element(costs) - costs.begin()];
+        choices[op]->options[llvm::min_element(all) - all.begin()];
     chosen.push_back(best.choice);
     for (auto [id, layout] : llvm::zip_equal(edgesOfOp[op], best.layouts)) {
       const Edge &edge = edges[id];

@@ -57,12 +57,16 @@ struct OpOption {
 
 /// What an op may choose; shared by ops that are alike.
 struct OpChoices {
-  explicit OpChoices(size_t numEdges) : layouts(numEdges) {}
+  explicit OpChoices(size_t numEdges) : layouts(numEdges), columns(numEdges) {}
   void add(const Choice &choice, ChoiceIndex index, const EdgesOf &edges);
+  /// Once all are added.
+  std::shared_ptr<const OpChoices> finish() &&;
 
   std::vector<OpOption> options;
   /// By edge.
   std::vector<std::vector<NeededLayouts>> layouts;
+  /// The same as OpOption::layouts, by edge: what sweeps go through.
+  std::vector<std::vector<uint16_t>> columns;
 };
 
 /// A value's edges, its op's first, and what they cost; the costs are shared by
@@ -84,10 +88,17 @@ public:
   /// `known` outlives it.
   Relaxation(CostTables &tables, AllChoices choices, KnownVersionCosts &known);
   const AllChoices &getChoices() const { return choices; }
-  /// The bound behind a sweep forward and one backward.
-  double sweep();
+  /// Goes forward and backward once.
+  void sweep();
+  /// The least costs by value, edge and layout, nothing of a value without
+  /// edges; and the bound at these prices.
+  struct Marginals {
+    std::vector<std::vector<Costs>> ofValues;
+    double bound = 0;
+  };
+  Marginals findMarginals();
   /// The choices with which a plan may cost no more than `known`.
-  AllChoices choicesWithin(double known) const;
+  AllChoices choicesWithin(double known, const Marginals &marginals) const;
   /// Takes the prices of layouts that are still there.
   void takePrices(const Relaxation &other);
   std::vector<ChoiceIndex> decode() const;
@@ -98,14 +109,10 @@ private:
   llvm::ArrayRef<NeededLayouts> layoutsOf(const Edge &edge) const {
     return choices[edge.op]->layouts[edge.place];
   }
-  double costOf(unsigned op, const OpOption &option) const;
   Costs costsOf(unsigned op) const;
   Costs excessOf(unsigned op, llvm::ArrayRef<std::vector<Costs>> known) const;
-  /// By value and edge; nothing of a value without edges.
-  using Marginals = std::vector<std::vector<Costs>>;
-  Marginals allMarginals() const;
-  double boundOf(const Marginals &known) const;
   Costs opMarginal(const Edge &edge) const;
+  void addToPrice(Edge &edge, llvm::ArrayRef<double> costs, double part);
   std::vector<Costs> onTopOf(const ValueFactor &value) const;
   std::vector<Costs> marginalsOf(const ValueFactor &value) const {
     return value.costs->marginals(onTopOf(value));
@@ -117,6 +124,8 @@ private:
   AllChoices choices;
   std::vector<Edge> edges;
   std::vector<llvm::SmallVector<unsigned, 4>> edgesOfOp;
+  /// Of each op's choices, at the prices of its edges.
+  std::vector<Costs> costs;
   std::vector<ValueFactor> values;
 };
 

@@ -12,6 +12,7 @@ using namespace shoal::assignment;
 ReshardPrices::ReshardPrices() = default;
 ReshardPrices::~ReshardPrices() = default;
 
+/// No order is that of the mesh.
 static std::string keyOf(const AssignmentProblem &problem) {
   std::string key;
   addToKey(uint32_t(problem.mesh.axes.size()), key);
@@ -20,7 +21,8 @@ static std::string keyOf(const AssignmentProblem &problem) {
     addToKey(axis.size, key);
     addToKey(axis.fullSize, key);
   }
-  addListToKey(problem.mesh.deviceIds, key);
+  if (problem.deviceOrders.empty())
+    addListToKey(problem.mesh.deviceIds, key);
   for (const std::vector<int64_t> &order : problem.deviceOrders)
     addListToKey(order, key);
   return key;

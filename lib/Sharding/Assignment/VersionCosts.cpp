@@ -298,21 +298,20 @@ VersionCosts::marginalsByDearest(llvm::ArrayRef<Costs> onTop) const {
   std::vector<Costs> least = infiniteAs(onTop);
   // By user what is the cheapest on top, by step.
   std::vector<Costs> cheapest(needs.size());
+  Costs totals;
   for (auto [made, own] : llvm::enumerate(steps)) {
     if (onTop[0][made] == kInfinite)
       continue;
-    Costs totals = own.costs;
+    totals.assign(own.costs.begin(), own.costs.end());
     for (auto [user, order] : llvm::enumerate(own.needs)) {
-      cheapest[user].assign(totals.size(), kInfinite);
+      Costs &ofUser = cheapest[user];
+      ofUser.assign(totals.size(), kInfinite);
       for (auto [step, need] : order)
-        cheapest[user][step] =
-            std::min(cheapest[user][step], onTop[user + 1][need]);
-      for (size_t step = 0; step < totals.size(); ++step) {
-        if (step > 0)
-          cheapest[user][step] =
-              std::min(cheapest[user][step], cheapest[user][step - 1]);
-        totals[step] += cheapest[user][step];
-      }
+        ofUser[step] = std::min(ofUser[step], onTop[user + 1][need]);
+      for (size_t step = 1; step < totals.size(); ++step)
+        ofUser[step] = std::min(ofUser[step], ofUser[step - 1]);
+      for (size_t step = 0; step < totals.size(); ++step)
+        totals[step] += ofUser[step];
     }
     for (double total : totals)
       least[0][made] = std::min(least[0][made], onTop[0][made] + total);

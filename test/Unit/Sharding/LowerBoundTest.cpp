@@ -71,6 +71,53 @@ TEST(LowerBound, is_no_more_than_the_best_of_all_plans_and_mostly_equal) {
   EXPECT_GE(sumBounds, sumBest * 0.97);
 }
 
+/// Of plans that are known the dearest that the search has: what is guessed in
+/// between is a bound only where no plan is below it.
+TEST(LowerBound, holds_where_plans_are_guessed) {
+  std::mt19937 random(17);
+  constexpr BoundEffort kGuessing{.maxSweeps = 4, .leastGuessed = 0};
+  for (int i = 0; i < 100; ++i) {
+    Mesh mesh = i % 8 ? makeMesh({{"x", 4}}) : makeMesh({{"x", 2}, {"y", 2}});
+    AssignmentProblem problem = randomProgram(random, mesh);
+    CostTables tables(problem, kOptions, preferredAxisOrder(problem));
+    double best = bestOfAll(tables);
+    for (double known : {best * 2 + 1, best}) {
+      std::optional<LowerBound> bound =
+          findLowerBound(tables, known, kGuessing, [&](const auto &choices) {
+            known = std::min(known, Plan(tables, choices).totalCost());
+            return known;
+          });
+      ASSERT_TRUE(bound);
+      EXPECT_LE(bound->cost, best * (1 + 1e-9) + 1e-6) << "program " << i;
+    }
+  }
+}
+
+TEST(LowerBound, is_said_of_a_plan_that_is_known) {
+  MoeProgram moe(MoeLayout::single(8), MoeAnnotations::Min);
+  AssignmentOptions options;
+  Assignment found = assignShardings(moe.problem, options);
+  options.certify = true;
+  Assignment searched = assignShardings(moe.problem, options);
+  Assignment certified = certifyShardings(moe.problem, found.ops, options);
+  ASSERT_TRUE(certified.lowerBound);
+  EXPECT_LE(certified.cost.total(), found.cost.total());
+  EXPECT_LE(*certified.lowerBound, certified.cost.total());
+  EXPECT_GE(*certified.lowerBound, 0.99 * *searched.lowerBound);
+}
+
+TEST(LowerBound, of_plans_that_cost_too_much_ends_the_search) {
+  MoeProgram moe(MoeLayout::single(8), MoeAnnotations::Min);
+  AssignmentOptions options;
+  options.certify = true;
+  Assignment found = assignShardings(moe.problem, options);
+  options.mostCost = found.cost.total() / 2;
+  Assignment other = assignShardings(moe.problem, options);
+  ASSERT_TRUE(other.lowerBound);
+  EXPECT_NEAR(*other.lowerBound, options.mostCost, 1e-6 * options.mostCost);
+  EXPECT_GE(other.cost.total(), found.cost.total());
+}
+
 TEST(LowerBound, of_layers_with_experts_is_near_their_plans) {
   for (MoeAnnotations annotations : {MoeAnnotations::Full, MoeAnnotations::Min})
     for (const MoeLayout &layout :
