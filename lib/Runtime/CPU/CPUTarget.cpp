@@ -6,6 +6,7 @@
 #include "../Program/Calls.h"
 #include "../Program/Fatal.h"
 #include "BLAS.h"
+#include "BLASKernels.h"
 #include "DescribeProducts.h"
 #include "Device.h"
 #include "ThreadCount.h"
@@ -17,17 +18,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-// OpenBLAS alone has it; another BLAS has a variable of its own for it.
-// NOLINTNEXTLINE(readability-identifier-naming)
-extern "C" void openblas_set_num_threads(int) __attribute__((weak));
-
 namespace shoal::rt {
 
 std::unique_ptr<Target> makeTarget() {
-  // Threads of ours call it: a product is cut the same way for all numbers of
-  // them, which BLAS' own cut is not.
-  if (openblas_set_num_threads)
-    openblas_set_num_threads(1);
+  prepareBLASKernels();
   return std::make_unique<CPUTarget>();
 }
 
