@@ -99,19 +99,23 @@ static std::optional<MovedOperand> findLarge(rt::EinsumOp op) {
   return std::nullopt;
 }
 
-/// Rows of the operand's matrix for one index of a letter of the result.
+/// Rows of the operand's matrix for one index of a letter of the result; many
+/// where the other one is no matrix, and costs little to be read again.
 static int64_t countRowsBehind(MovedOperand operand, char letter) {
   rt::ProductTerms terms = operand.op.getTerms();
   ArrayRef<char> own = terms.spec.inputs[operand.number];
   ArrayRef<char> other = terms.spec.inputs[1 - operand.number];
-  int64_t rows = 1;
-  for (char behind : llvm::reverse(terms.spec.result)) {
-    if (behind == letter)
-      break;
-    if (llvm::is_contained(own, behind) && !llvm::is_contained(other, behind))
-      rows *= terms.sizes[terms.numberOf(behind)];
+  bool isBehind = false;
+  int64_t rows = 1, columns = 1;
+  for (char each : terms.spec.result) {
+    int64_t size = terms.sizes[terms.numberOf(each)];
+    if (!llvm::is_contained(own, each))
+      columns *= size;
+    else if (isBehind && !llvm::is_contained(other, each))
+      rows *= size;
+    isBehind |= each == letter;
   }
-  return rows;
+  return columns == 1 ? kManyRows : rows;
 }
 
 /// The most rows of a dimension of `size`, of which there are equal parts, so
