@@ -45,6 +45,8 @@ case "${1:-}" in
   fi
   PYTHON_PACKAGES+=(
     "pytest>=7,<9" "pytest-xdist>=3,<4" "selenium>=4,<5"
+    # Whose solver of integer programs shardings are compared with.
+    "scipy>=1.11,<2"
     # What optimisers are compared with.
     "optax>=0.2.8,<0.3"
     # What training shows and logs with, where it is there.
@@ -59,7 +61,7 @@ case "${1:-}" in
     "google-crc32c>=1.5,<2" "safetensors>=0.6,<1"
   )
   PYTHON_MODULES+=(
-    pytest xdist selenium optax tqdm tensorboardX tokenizers matplotlib nbclient ipykernel flax
+    pytest xdist selenium scipy optax tqdm tensorboardX tokenizers matplotlib nbclient ipykernel flax
     scikit_build_core nanobind optree mpi4py jax google_crc32c safetensors
   )
   if [ -n "${SHOAL_TORCH:-}" ]; then

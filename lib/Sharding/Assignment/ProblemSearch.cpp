@@ -36,6 +36,8 @@ static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
     plan = std::move(other);
 }
 
+static constexpr llvm::StringLiteral kBoundStart = "what the bound suggests";
+
 /// Of the ops that make and read a value those from which chains begin where
 /// one of them is new.
 static constexpr size_t kMaxNear = 8;
@@ -46,10 +48,22 @@ static constexpr ChoiceIndex kChoicesOfSmall = 16000;
 static constexpr unsigned kSweepsOfSmall = 32;
 
 ProblemSearch::ProblemSearch(const AssignmentProblem &given,
-                             const AssignmentOptions &options)
-    : given(given), options(options), hints(propagateInOrder(given)),
-      problem(withoutHints(given)),
+                             const AssignmentOptions &options,
+                             llvm::ArrayRef<llvm::StringRef> without)
+    : given(given), options(options), without(without),
+      hints(propagateInOrder(given)), problem(withoutHints(given)),
       tables(problem, options, preferredAxisOrder(problem), &hints) {}
+
+bool ProblemSearch::isLeftOut(llvm::StringRef name) const {
+  return llvm::is_contained(without, name);
+}
+
+std::vector<FoundMoves> ProblemSearch::findOwnMoves() const {
+  std::vector<FoundMoves> found = findMoves(problem);
+  llvm::erase_if(found,
+                 [&](const FoundMoves &own) { return isLeftOut(own.name); });
+  return found;
+}
 
 /// Of the neighbourhoods of a plan the first that gains, then all over again:
 /// variable neighbourhood descent (Mladenovic and Hansen). Single changes of
@@ -143,7 +157,7 @@ ProblemSearch::chooseBindingHints(const Plan *best) {
 /// axis at one place, to which the parts would have to come one by one.
 std::optional<ProblemSearch::Choices>
 ProblemSearch::chooseWholeAxes(const Plan *) {
-  ProblemSearch search(wholeAxes->problem, options);
+  ProblemSearch search(wholeAxes->problem, options, without);
   Plan found = search.searchWhole();
   isWholeBounded = search.isBounded();
   std::vector<FactorSharding> split;
@@ -165,7 +179,8 @@ Plan ProblemSearch::searchFrom(llvm::ArrayRef<Start> starts,
                                llvm::ArrayRef<FoundMoves> tried) {
   std::optional<Plan> best;
   for (const Start &start : starts) {
-    if (options.effort < start.least)
+    if (options.effort < start.least ||
+        (starts.size() > 1 && isLeftOut(start.name)))
       continue;
     LDBG() << "from " << start.name;
     std::optional<Choices> choices =
@@ -180,7 +195,7 @@ Plan ProblemSearch::searchFrom(llvm::ArrayRef<Start> starts,
     else
       best.emplace(std::move(plan));
   }
-  if (options.effort >= SearchEffort::Quick)
+  if (options.effort >= SearchEffort::Quick && !isLeftOut("last chains"))
     moveChains(*best, options.lastSlack);
   return std::move(*best);
 }
@@ -191,12 +206,12 @@ Plan ProblemSearch::searchFrom(llvm::ArrayRef<Start> starts,
 
 Plan ProblemSearch::searchWhole() {
   if (options.effort >= SearchEffort::Quick) {
-    moves = findMoves(problem);
+    moves = findOwnMoves();
     wholeAxes = mergeSubAxes(given);
   }
   if (wholeAxes)
     return searchFrom(kStartsOfCutAxes, moves);
-  if (!isBounded())
+  if (isLeftOut(kBoundStart) || !isBounded())
     return searchFrom(kStarts, moves);
   if (isNarrow()) {
     Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(2), moves);
@@ -261,7 +276,7 @@ Plan ProblemSearch::unfold(const Plan &found,
 /// another: inner ones are alike, as the first of them or as the last, or half
 /// and half.
 Plan ProblemSearch::searchFolded(const FoldedProblem &folded) {
-  ProblemSearch search(folded.problem, options);
+  ProblemSearch search(folded.problem, options, without);
   Plan found = search.search();
   Plan plan = unfold(found, folded.nearest);
   const std::vector<unsigned> *standIns = &folded.nearest;
@@ -290,15 +305,18 @@ Plan ProblemSearch::search() {
 //===----------------------------------------------------------------------===//
 
 /// Whether a bound takes no longer than two more starts: ops have few choices,
-/// as along one axis. Where annotations only ask, it is the starts that begin
-/// with what they ask for.
+/// as along one axis, or there are few ops. Where annotations only ask, it is
+/// the starts that begin with what they ask for.
 bool ProblemSearch::isNarrow() {
-  constexpr ChoiceIndex kFew = 32;
+  constexpr ChoiceIndex kFew = 32, kFewTogether = 2000;
+  ChoiceIndex most = 0, all = 0;
+  for (unsigned op = 0; op < problem.ops.size(); ++op) {
+    ChoiceIndex number = tables.classOf(op).numChoices();
+    most = std::max(most, number);
+    all += number;
+  }
   return llvm::none_of(given.ops, isHint) &&
-         llvm::all_of(llvm::seq<unsigned>(problem.ops.size()),
-                      [&](unsigned op) {
-                        return tables.classOf(op).numChoices() <= kFew;
-                      });
+         (most <= kFew || all <= kFewTogether);
 }
 
 bool ProblemSearch::isBounded() {
@@ -320,14 +338,14 @@ bool ProblemSearch::isSmall() {
 std::optional<double> ProblemSearch::searchByBound(Plan &plan,
                                                    const BoundEffort &effort) {
   if (moves.empty())
-    moves = findMoves(problem);
+    moves = findOwnMoves();
   std::set<Choices> tried;
   auto tryPlan = [&](const Choices &choices) {
     if (tried.insert(choices).second) {
       Plan other(tables, choices);
       leaveImpossible(other);
       improve(other, options.slack, moves);
-      keepCheaper(plan, std::move(other), "what the bound suggests");
+      keepCheaper(plan, std::move(other), kBoundStart);
     }
     return std::min(plan.totalCost(), options.mostCost);
   };

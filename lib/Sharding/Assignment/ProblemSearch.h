@@ -14,8 +14,10 @@ namespace shoal::assignment {
 /// The search of one problem, in canonical order.
 class ProblemSearch {
 public:
+  /// `without`: sources of moves and starts to leave out, by name.
   ProblemSearch(const AssignmentProblem &given,
-                const AssignmentOptions &options);
+                const AssignmentOptions &options,
+                llvm::ArrayRef<llvm::StringRef> without = {});
   Assignment run();
   /// Searches on from the plan's bound.
   Assignment certifyFrom(llvm::ArrayRef<FactorSharding> start);
@@ -35,6 +37,8 @@ private:
   };
   static const Start kStarts[4], kStartsOfCutAxes[2];
 
+  bool isLeftOut(llvm::StringRef name) const;
+  std::vector<FoundMoves> findOwnMoves() const;
   std::optional<Choices> chooseByHints(const Plan *best);
   std::optional<Choices> chooseNothing(const Plan *best);
   std::optional<Choices> chooseDearArithmetic(const Plan *best);
@@ -56,6 +60,7 @@ private:
 
   const AssignmentProblem &given;
   const AssignmentOptions &options;
+  llvm::ArrayRef<llvm::StringRef> without;
   Hints hints;
   /// All of its annotations bind: those that only ask are in the hints.
   AssignmentProblem problem;

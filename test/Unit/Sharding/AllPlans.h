@@ -43,8 +43,9 @@ inline double bestOfAll(assignment::CostTables &tables) {
   return best;
 }
 
-/// A random program of einsums, sums and elementwise ops on matrices.
-inline AssignmentProblem randomProgram(std::mt19937 &random, const Mesh &mesh) {
+/// A random program of `numOps` einsums, sums and elementwise ops on matrices.
+inline AssignmentProblem randomProgram(std::mt19937 &random, const Mesh &mesh,
+                                       unsigned numOps = 3) {
   auto pick = [&](unsigned n) { return unsigned(random() % n); };
   auto anySharding = [&]() {
     ShardingConstraint constraint = closed({{}, {}});
@@ -56,7 +57,7 @@ inline AssignmentProblem randomProgram(std::mt19937 &random, const Mesh &mesh) {
   ProgramBuilder b(mesh);
   std::vector<unsigned> values = {b.argument({8, 8}, anySharding()),
                                   b.argument({8, 8}, anySharding())};
-  for (int i = 0; i < 3; ++i) {
+  for (unsigned i = 0; i < numOps; ++i) {
     unsigned first = values[pick(values.size())];
     unsigned second = values[pick(values.size())];
     switch (pick(3)) {

@@ -55,7 +55,7 @@ TEST(Search, IsCloseToTheOptimumOfRandomPrograms) {
   std::mt19937 random(7);
   double sumSearched = 0, sumBest = 0;
   int optimal = 0;
-  constexpr int kPrograms = 60;
+  constexpr int kPrograms = 300;
   for (int i = 0; i < kPrograms; ++i) {
     Mesh mesh = i % 2 ? makeMesh({{"x", 4}}) : mesh2x2();
     AssignmentProblem problem = randomProgram(random, mesh);
@@ -68,8 +68,8 @@ TEST(Search, IsCloseToTheOptimumOfRandomPrograms) {
     sumBest += best;
     optimal += own <= best + 1e-6;
   }
-  EXPECT_GE(optimal, kPrograms * 9 / 10);
-  EXPECT_LE(sumSearched, sumBest * 1.02);
+  EXPECT_GE(optimal, kPrograms * 98 / 100);
+  EXPECT_LE(sumSearched, sumBest * 1.002);
 }
 
 TEST(Plan, CostChangeIsTheDifferenceOfTotals) {
@@ -154,79 +154,6 @@ std::vector<Group> opsOf(const std::vector<Move> &moves) {
   return groups;
 }
 
-TEST(Accumulators, AreWhatALoopAddsTo) {
-  ProgramBuilder b(makeMesh({{"x", 4}}));
-  unsigned zero = b.constant({8, 4}), first = b.lastOp();
-  auto [sum, total] = b.loop(zero);
-  unsigned join = b.lastOp();
-  unsigned x = b.argument({64, 8}), w = b.argument({64, 4});
-  unsigned product = b.einsum("KI,KJ->IJ", {x, w});
-  unsigned next = b.elementwise({sum, product}, ProgramBuilder::Additive);
-  unsigned add = b.lastOp();
-  b.yield(sum, next);
-  b.result(total);
-  EXPECT_EQ(opsOf(findAccumulatorMoves(b.problem)),
-            (std::vector<Group>{{first, join, add}}));
-}
-
-TEST(Accumulators, AddWhatWasReshapedOrScaled) {
-  ProgramBuilder b(makeMesh({{"x", 4}}));
-  unsigned zero = b.constant({8}), first = b.lastOp();
-  auto [sum, total] = b.loop(zero);
-  unsigned join = b.lastOp();
-  unsigned x = b.argument({64, 8});
-  unsigned row = b.broadcast(b.einsum("KI->I", {x}), 0, 1);
-  unsigned reshape = b.lastOp();
-  unsigned column = b.reduce(row, 0, ReduceKind::Sum), reduced = b.lastOp();
-  unsigned next = b.elementwise({sum, column}, ProgramBuilder::Additive);
-  unsigned add = b.lastOp();
-  b.yield(sum, next);
-  b.result(total);
-  EXPECT_EQ(opsOf(findAccumulatorMoves(b.problem)),
-            (std::vector<Group>{{first, join, reshape, reduced, add}}));
-}
-
-TEST(Accumulators, AreNoStateThatIsReplacedOrBent) {
-  ProgramBuilder b(makeMesh({{"x", 4}}));
-  unsigned zero = b.constant({8, 4});
-  auto [replaced, last] = b.loop(zero);
-  auto [bent, behind] = b.loop(zero);
-  auto [kept, same] = b.loop(zero);
-  unsigned x = b.argument({8, 4});
-  b.yield(replaced, b.elementwise({x, x}, ProgramBuilder::Additive));
-  b.yield(bent, b.elementwise({bent}, ProgramBuilder::Nonlinear));
-  b.yield(kept, kept);
-  for (unsigned value : {last, behind, same})
-    b.result(value);
-  EXPECT_TRUE(findAccumulatorMoves(b.problem).empty());
-}
-
-TEST(KeptRows, AreWhatALoopWritesAndAnotherReads) {
-  ProgramBuilder b(makeMesh({{"x", 4}}));
-  unsigned zeros = b.constant({3, 8, 4}), first = b.lastOp();
-  auto [rows, all] = b.loop(zeros);
-  unsigned join = b.lastOp();
-  unsigned x = b.argument({8, 4});
-  b.yield(rows, b.writeRow(rows, x));
-  unsigned write = b.lastOp(), reshaped = write - 1;
-  unsigned row = b.readRow(all), back = b.lastOp(), read = back - 1;
-  b.result(b.elementwise({row}, ProgramBuilder::Nonlinear));
-  unsigned reader = b.lastOp() - 1;
-  std::vector<Move> moves = findKeptRowMoves(b.problem);
-  ASSERT_EQ(moves.size(), 1u);
-  EXPECT_EQ(moves[0].ops,
-            (Group{join, write, first, reshaped, read, back, reader}));
-  for (auto [op, wants] : llvm::zip_equal(moves[0].ops, moves[0].wants))
-    EXPECT_EQ(wants.empty(), op == reader);
-}
-
-TEST(KeptRows, AreNoRowsOfAnArrayThatIsNotCarried) {
-  ProgramBuilder b(makeMesh({{"x", 4}}));
-  unsigned zeros = b.constant({3, 8, 4});
-  b.result(b.writeRow(zeros, b.argument({8, 4})));
-  EXPECT_TRUE(findKeptRowMoves(b.problem).empty());
-}
-
 /// Of a loop that writes so many rows.
 AssignmentCost costOfRows(int64_t count) {
   ProgramBuilder b(makeMesh({{"x", 4}}));
@@ -237,7 +164,7 @@ AssignmentCost costOfRows(int64_t count) {
   return assignShardings(b.problem).cost;
 }
 
-TEST(KeptRows, AreWrittenOnce) {
+TEST(Search, CountsRowsThatALoopWritesOnce) {
   double few = costOfRows(4).memory, many = costOfRows(400).memory;
   EXPECT_LT(many, 101 * few);
 }
