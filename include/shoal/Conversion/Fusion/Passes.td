@@ -364,20 +364,20 @@ def SplitProducts : Pass<"shoal-split-products", "::mlir::func::FuncOp"> {
       %0 = tensor.empty() : tensor<16x14x16xf32>
       %c0 = arith.constant 0 : index
       %c16 = arith.constant 16 : index
-      %c2 = arith.constant 2 : index
-      %1 = scf.for %b = %c0 to %c16 step %c2 iter_args(%result = %0) -> (tensor<16x14x16xf32>) {
-        %2 = tensor.extract_slice %x[%b, 0, 0] [2, 16, 8] [1, 1, 1] : tensor<16x16x8xf32> to tensor<2x16x8xf32>
-        %3 = tensor.empty() : tensor<2x14x3x8xf32>
+      %c8 = arith.constant 8 : index
+      %1 = scf.for %b = %c0 to %c16 step %c8 iter_args(%result = %0) -> (tensor<16x14x16xf32>) {
+        %2 = tensor.extract_slice %x[%b, 0, 0] [8, 16, 8] [1, 1, 1] : tensor<16x16x8xf32> to tensor<8x16x8xf32>
+        %3 = tensor.empty() : tensor<8x14x3x8xf32>
         %4 = linalg.generic {indexing_maps = [affine_map<(b, r, k, i) -> (b, r + k, i)>, affine_map<(b, r, k, i) -> (b, r, k, i)>],
                              iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-            ins(%2 : tensor<2x16x8xf32>) outs(%3 : tensor<2x14x3x8xf32>) {
+            ins(%2 : tensor<8x16x8xf32>) outs(%3 : tensor<8x14x3x8xf32>) {
         ^bb0(%in: f32, %out: f32):
           linalg.yield %in : f32
-        } -> tensor<2x14x3x8xf32>
-        %5 = tensor.extract_slice %result[%b, 0, 0] [2, 14, 16] [1, 1, 1] : tensor<16x14x16xf32> to tensor<2x14x16xf32>
-        %6 = rt.einsum "brki,kio->bro" ins(%4, %w : tensor<2x14x3x8xf32>, tensor<3x8x16xf32>)
-               outs(%5 : tensor<2x14x16xf32>) -> tensor<2x14x16xf32>
-        %7 = tensor.insert_slice %6 into %result[%b, 0, 0] [2, 14, 16] [1, 1, 1] : tensor<2x14x16xf32> into tensor<16x14x16xf32>
+        } -> tensor<8x14x3x8xf32>
+        %5 = tensor.extract_slice %result[%b, 0, 0] [8, 14, 16] [1, 1, 1] : tensor<16x14x16xf32> to tensor<8x14x16xf32>
+        %6 = rt.einsum "brki,kio->bro" ins(%4, %w : tensor<8x14x3x8xf32>, tensor<3x8x16xf32>)
+               outs(%5 : tensor<8x14x16xf32>) -> tensor<8x14x16xf32>
+        %7 = tensor.insert_slice %6 into %result[%b, 0, 0] [8, 14, 16] [1, 1, 1] : tensor<8x14x16xf32> into tensor<16x14x16xf32>
         scf.yield %7 : tensor<16x14x16xf32>
       }
       return %1 : tensor<16x14x16xf32>
