@@ -159,7 +159,7 @@ std::optional<ProblemSearch::Choices>
 ProblemSearch::chooseWholeAxes(const Plan *) {
   ProblemSearch search(wholeAxes->problem, options, without);
   Plan found = search.searchWhole();
-  isWholeBounded = search.isBounded();
+  isWholeBounded = options.cluster && search.isBounded();
   std::vector<FactorSharding> split;
   split.reserve(problem.ops.size());
   for (unsigned op = 0; op < problem.ops.size(); ++op)
@@ -167,7 +167,7 @@ ProblemSearch::chooseWholeAxes(const Plan *) {
   return findChoices(tables, split);
 }
 
-/// Behind a bound of whole axes they find nothing.
+/// Of seconds they find nothing behind a bound of whole axes.
 std::optional<ProblemSearch::Choices>
 ProblemSearch::chooseHintsOfCutAxes(const Plan *best) {
   if (isWholeBounded)
