@@ -37,6 +37,7 @@ os.environ["KERAS_BACKEND"] = "jax"
 import search_ilp  # noqa: E402
 from search_ilp import TOOL, Posed, Solution, pose, solve  # noqa: E402
 
+KINDS = ("moe", "jax", "real", "random")
 RANDOM = ["--random=1000", "--ops=6"]
 # As Moves.cpp and ProblemSearch.cpp name them.
 SOURCES = (
@@ -215,11 +216,13 @@ def sources(kinds: list[str], folder: Path) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("optimum", "memory", "sources"))
-    parser.add_argument("kinds", nargs="*", choices=("moe", "jax", "real", "random"), help="of programs")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of programs: {', '.join(KINDS)} (default: moe jax)")
     parser.add_argument("--seconds", type=float, default=60, help="for HiGHS, of one program")
-    parser.add_argument("--allow", type=float, default=0.01)
+    parser.add_argument("--allow", type=float, default=0.03)
     arguments = parser.parse_args()
     kinds = arguments.kinds or ["moe", "jax"]
+    if unknown := set(kinds) - set(KINDS):
+        parser.error(f"expected kinds among {', '.join(KINDS)} but got {', '.join(sorted(unknown))}")
     if arguments.what == "optimum" and "random" in kinds:
         parser.error("random programs are those of test/python/compiler/test_search_oracle.py")
     with tempfile.TemporaryDirectory() as name:

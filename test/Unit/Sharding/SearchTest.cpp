@@ -144,16 +144,6 @@ TEST(OpClass, OpsOfOneRuleShareTheirChoices) {
   EXPECT_EQ(tables.classOf(1).numChoices(), 9u) << "3 labels on 2 axes";
 }
 
-using Group = std::vector<unsigned>;
-
-/// The ops of each move.
-std::vector<Group> opsOf(const std::vector<Move> &moves) {
-  std::vector<Group> groups;
-  for (const Move &move : moves)
-    groups.push_back(move.ops);
-  return groups;
-}
-
 /// Of a loop that writes so many rows.
 AssignmentCost costOfRows(int64_t count) {
   ProgramBuilder b(makeMesh({{"x", 4}}));

@@ -326,7 +326,6 @@ def _merged(terms: list[tuple[int, float]]) -> list[tuple[int, float]]:
 # ---------------------------------------------------------------------------
 # Solving it
 # ---------------------------------------------------------------------------
-
 # Shares of a plan's cost that are no difference.
 SAME = 1e-6
 
@@ -344,9 +343,7 @@ class Solution:
     variables: int
 
 
-def solve(
-    problem: Problem, memory: float | None = None, known: float = math.inf, seconds: float = 600
-) -> Solution:
+def solve(problem: Problem, memory: float | None = None, known: float = math.inf, seconds: float = 600) -> Solution:
     """The cheapest plan within `memory`; nothing dearer than `known`, the cost of a plan that fits, is looked at."""
     model = Model(problem, memory)
     matrix = model.rows.matrix(len(model.costs))
