@@ -10,7 +10,8 @@
 #   test/real-models/run.sh --jax 0.12 python3.13 --no-xla
 #
 # With --jax VERSION PYTHON first they are the same libraries with another version of
-# JAX, in .cache/real-models-VERSION, for a Python that this version runs on.
+# JAX, but for what requirements-VERSION.txt says, in .cache/real-models-VERSION, for a
+# Python that this version runs on.
 #
 # SHOAL_BUILD names the build whose tools are run (default: build/release).
 set -euo pipefail
@@ -18,16 +19,21 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../utils/env.sh"
 
 readonly HERE="$SHOAL_ROOT/test/real-models"
 VENV="$SHOAL_ROOT/.cache/real-models"
+OTHERS=/dev/null
 JAX=
 if [ "${1:-}" = --jax ]; then
   [ $# -ge 3 ] || shoal_die "usage: run.sh [--jax VERSION PYTHON] [ARGUMENTS OF run.py]"
   JAX="$2" SHOAL_PYTHON="$3" VENV="$VENV-$2"
   shift 3
+  OTHERS="$HERE/requirements-$JAX.txt"
+  [ -e "$OTHERS" ] || shoal_die "no $OTHERS"
   [[ " $* " != *" --write-docs "* ]] || shoal_die "the page is of the JAX of requirements.txt"
 fi
 
+# The list, with the lines in place of its own that another JAX asks for.
 requirements() {
-  sed -E "${JAX:+s/^(jax|jaxlib)==.*/\1==$JAX.*/}" "$HERE/requirements.txt"
+  awk -F== 'FILENAME == ARGV[1] { if ($2) other[$1] = $0; next } $1 in other { $0 = other[$1] } 1' \
+    "$OTHERS" "$HERE/requirements.txt"
 }
 
 # Of the Python that the build's module is for. The list lies in the environment
