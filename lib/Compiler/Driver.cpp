@@ -75,7 +75,7 @@ static LogicalResult runPartition(ModuleOp module,
       llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
         return function->hasAttr(kSpmdAttr);
       });
-  return runPasses(module, [&](OpPassManager &passes) {
+  auto build = [&](OpPassManager &passes) {
     if (isPerDevice) {
       // Written by hand: the collectives are as the user wants them, if only
       // they cannot deadlock.
@@ -84,7 +84,8 @@ static LogicalResult runPartition(ModuleOp module,
     } else {
       buildDevicePipeline(passes, options.partition, machineOf(options));
     }
-  });
+  };
+  return runPasses(module, build, options.verifyEach);
 }
 
 LogicalResult shoal::partition(ModuleOp module, const DriverOptions &options,
@@ -175,7 +176,8 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
   if (options.target == Target::CUDA) {
     FailureOr<CUDAProgram> program =
         lowerForCUDA(module, seconds, onPrepared, onPlanned, makesFile,
-                     {std::move(durationOf), options.cuda.overlapMemory});
+                     {std::move(durationOf), options.cuda.overlapMemory},
+                     options.verifyEach);
     if (failed(program) ||
         (makesFile &&
          failed(emitForCUDA(module, *program, options.outputPath, options.files,
@@ -184,7 +186,7 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds,
     return program->program;
   }
   FailureOr<LoweredProgram> program =
-      lowerForCPU(module, seconds, onPrepared, onPlanned);
+      lowerForCPU(module, seconds, onPrepared, onPlanned, options.verifyEach);
   if (failed(program) ||
       (makesFile && failed(emitForCPU(module, *program, options.outputPath,
                                       options.files, seconds))))

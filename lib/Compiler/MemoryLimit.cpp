@@ -110,11 +110,12 @@ static FailureOr<int64_t> countBytes(ModuleOp module,
   if (options.target == Target::CUDA) {
     FailureOr<CUDAProgram> program =
         lowerForCUDA(*copy, seconds, {}, {}, /*toLLVM=*/false,
-                     {{}, options.cuda.overlapMemory});
+                     {{}, options.cuda.overlapMemory}, options.verifyEach);
     return failed(program) ? FailureOr<int64_t>()
                            : program->program.peakBytes();
   }
-  FailureOr<LoweredProgram> program = lowerForCPU(*copy, seconds, {});
+  FailureOr<LoweredProgram> program =
+      lowerForCPU(*copy, seconds, {}, {}, options.verifyEach);
   return failed(program) ? FailureOr<int64_t>() : program->peakBytes();
 }
 

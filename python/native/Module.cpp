@@ -112,6 +112,8 @@ static void bindOptions(nb::module_ &m) {
   options.def(nb::init<>())
       .def_rw("target", &DriverOptions::target)
       .def_rw("entry", &DriverOptions::entry)
+      .def_rw("verify_each", &DriverOptions::verifyEach,
+              "Verifies a program behind each pass.")
       .def_rw("machine_path", &DriverOptions::machinePath,
               "The machine file of `simulate`.")
       .def_rw("cache_directory", &DriverOptions::cacheDirectory,

@@ -64,6 +64,9 @@ struct DriverOptions {
   PartitionOptions partition;
   MeshChoice plan;
   CheckOptions checks;
+  /// Verifies the program behind each pass; else behind each pipeline, which
+  /// takes a fifth less where many programs are compiled one after the other.
+  bool verifyEach = true;
   /// Where to leave the page of Emit::Report, whatever is emitted; may be null.
   std::string *report = nullptr;
   /// Where to leave the forecast of `machinePath` as JSON, in place of printing

@@ -37,10 +37,13 @@ auto timed(StageSeconds &seconds, llvm::StringRef stage, Body body) {
 }
 
 /// Runs `build`'s passes on the module, with what the command line asks of
-/// passes: to print the program between them, or their times.
+/// passes: to print the program between them, or their times. verifyEach: the
+/// program is verified behind each pass, which finds whose fault it is; else
+/// behind all of them.
 mlir::LogicalResult
 runPasses(mlir::ModuleOp module,
-          llvm::function_ref<void(mlir::OpPassManager &)> build);
+          llvm::function_ref<void(mlir::OpPassManager &)> build,
+          bool verifyEach = true);
 
 /// The path of LLVM's linker, several times as fast as the system's, which
 /// links where this is empty. Its name there is `ld.lld`, as drivers call it.

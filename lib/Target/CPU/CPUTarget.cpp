@@ -15,14 +15,16 @@ void shoal::registerCPUTarget(DialectRegistry &registry) {
 FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
                                              StageSeconds &seconds,
                                              OnPrepared onPrepared,
-                                             OnPlanned onPlanned) {
+                                             OnPlanned onPlanned,
+                                             bool verifyEach) {
   return timed(seconds, "lower", [&]() -> FailureOr<LoweredProgram> {
-    FailureOr<ProgramDescription> description = prepareProgram(module);
+    FailureOr<ProgramDescription> description =
+        prepareProgram(module, verifyEach);
     if (failed(description))
       return failure();
     if (onPrepared)
       onPrepared(module);
-    if (failed(runPasses(module, buildCPUPlanPipeline)))
+    if (failed(runPasses(module, buildCPUPlanPipeline, verifyEach)))
       return failure();
     LoweredProgram program;
     program.description = *description;
@@ -32,10 +34,10 @@ FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
     // Some of them are no ops any more behind the kernels.
     takeProducts(main, program.description);
     takeMemory(main, program);
-    if (failed(runPasses(module, buildCPUKernelsPipeline)))
+    if (failed(runPasses(module, buildCPUKernelsPipeline, verifyEach)))
       return failure();
     takeDonors(main, program.description);
-    if (failed(runPasses(module, buildToLLVMPipeline)))
+    if (failed(runPasses(module, buildToLLVMPipeline, verifyEach)))
       return failure();
     addEntryPoint(module, program,
                   toMetadata(program.description, "cpu", program.arenaBytes));

@@ -101,20 +101,21 @@ static LogicalResult checkHostCalls(const ProgramDescription &program) {
   return success();
 }
 
-FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
-                                           StageSeconds &seconds,
-                                           OnPrepared onPrepared,
-                                           OnPlanned onPlanned, bool toLLVM,
-                                           const Overlap &overlap) {
+FailureOr<CUDAProgram>
+shoal::lowerForCUDA(ModuleOp module, StageSeconds &seconds,
+                    OnPrepared onPrepared, OnPlanned onPlanned, bool toLLVM,
+                    const Overlap &overlap, bool verifyEach) {
   return timed(seconds, "lower", [&]() -> FailureOr<CUDAProgram> {
-    FailureOr<ProgramDescription> description = prepareProgram(module);
+    FailureOr<ProgramDescription> description =
+        prepareProgram(module, verifyEach);
     if (failed(description) || failed(checkHostCalls(*description)))
       return failure();
     if (onPrepared)
       onPrepared(module);
-    if (failed(runPasses(module, [&](OpPassManager &pm) {
-          buildCUDALoweringPipeline(pm, overlap);
-        })))
+    auto build = [&](OpPassManager &pm) {
+      buildCUDALoweringPipeline(pm, overlap);
+    };
+    if (failed(runPasses(module, build, verifyEach)))
       return failure();
     CUDAProgram result;
     LoweredProgram &program = result.program;
@@ -132,7 +133,7 @@ FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
         takeConstants(module, program.arenaBytes - constantBytes);
     result.constants.resize(constantBytes, 0);
     takeKernels(module, result);
-    if (failed(runPasses(module, buildToLLVMPipeline)))
+    if (failed(runPasses(module, buildToLLVMPipeline, verifyEach)))
       return failure();
     return result;
   });

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
@@ -39,15 +40,18 @@ void shoal::registerLoweringDialects(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
-LogicalResult
-shoal::runPasses(ModuleOp module,
-                 llvm::function_ref<void(OpPassManager &)> build) {
+LogicalResult shoal::runPasses(ModuleOp module,
+                               llvm::function_ref<void(OpPassManager &)> build,
+                               bool verifyEach) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   if (failed(applyPassManagerCLOptions(pm)))
     return failure();
   applyDefaultTimingPassManagerCLOptions(pm);
+  pm.enableVerifier(verifyEach);
   build(pm);
-  return pm.run(module);
+  if (failed(pm.run(module)))
+    return failure();
+  return verifyEach ? success() : verify(module);
 }
 
 int64_t shoal::takeBytes(Operation *op, StringRef name) {
@@ -98,12 +102,14 @@ void shoal::takeProducts(func::FuncOp main, ProgramDescription &program) {
   });
 }
 
-FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {
+FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module,
+                                                    bool verifyEach) {
+  auto build = [](OpPassManager &pm) {
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+  };
   if (failed(findProgram(module)) ||
-      failed(runPasses(module, [](OpPassManager &pm) {
-        pm.addPass(createCanonicalizerPass());
-        pm.addPass(createCSEPass());
-      })))
+      failed(runPasses(module, build, verifyEach)))
     return failure();
   return describeProgram(module);
 }

@@ -34,7 +34,8 @@ void takeProducts(mlir::func::FuncOp main, ProgramDescription &program);
 
 /// Cleans the per-device program up and describes it: what is dead then has no
 /// number in the metadata.
-mlir::FailureOr<ProgramDescription> prepareProgram(mlir::ModuleOp module);
+mlir::FailureOr<ProgramDescription> prepareProgram(mlir::ModuleOp module,
+                                                   bool verifyEach = true);
 
 /// Adds `shoal_program_entry` and `shoal_program_metadata` to a module in
 /// LLVM's dialect.

@@ -248,7 +248,8 @@ def _rows_sent(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine) -> f
     e, t = setting.mapping.ep, setting.mapping.etp
     # To experts again, and, where rows are weighed behind them, back.
     times = 4 + (setting.mapping.recompute == "full") * (2 if setting.config.moe.is_postscore else 1)
-    total = 4 * sent_bound(machine, axes_of(setting, "cp", "tp"), sizes.x * _moved(setting))
+    moved = _moved(setting.mapping.micro_batch, setting.mapping.cp * setting.mapping.tp)
+    total = 4 * sent_bound(machine, axes_of(setting, "cp", "tp"), sizes.x * moved)
     if e > 1:
         ep = axes_of(setting, "ep")
         total += times * exchange_bound(machine, setting, sizes.x, sizes.r)
@@ -258,9 +259,9 @@ def _rows_sent(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine) -> f
     return total + 4 * sent_bound(machine, axes_of(setting, "etp"), min(sizes.r * (t - 1), weights))
 
 
-def _moved(setting: Setting) -> float:
-    """Which share of its tokens the busiest device of cp and tp has not where rows of all sequences are cut."""
-    batch, parts = setting.mapping.micro_batch, setting.mapping.cp * setting.mapping.tp
+@functools.cache
+def _moved(batch: int, parts: int) -> float:
+    """Which share of its tokens the busiest of so many devices has not where rows of all sequences are cut."""
     kept = []
     for part in range(parts):
         low, high = part * batch / parts, (part + 1) * batch / parts

@@ -19,6 +19,7 @@ from typing import Any
 from shoal.frontend.tracing import Program
 from shoal.models import parameters
 from shoal.models.config import ModelConfig
+from shoal.moe.layout import Layout
 from shoal.planning.costs import Costs, around_costs, layer_costs, optimizer_costs
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
@@ -74,6 +75,8 @@ def _optimizer_mapping(mapping: Mapping) -> Mapping:
 
 
 _PROGRAM = attrgetter("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention")
+# What a layout says.
+_GROUPS = attrgetter("stage_devices", "tp", "cp", "etp", "ep", "sequence_parallel", "cp_comm_type", "dispatch")
 _ROWS = attrgetter("ep", "etp", "micro_batch", "recompute", "dispatch")
 
 
@@ -132,17 +135,20 @@ class _Job:
 
 
 class Programs:
-    """Of a model on a machine. options: as of `forecast_of`."""
+    """Of a model on a machine. options: as of `forecast_of`, and `verify_each` of `simulate_text`, which is off here: all
+    programs come from one place."""
 
     def __init__(self, config: ModelConfig, machine: Machine, /, **options: Any):
         self.config, self.machine = config, machine
         self.kinds = kinds_of(config)
         self._shapes = parameters.shapes(config)
+        self._node = node_of(machine)
+        self._layouts: dict[Hashable, Layout] = {}
         # A table that is gathered whole, and work that is repeated, are what is to be forecast.
         found = {"quick_search": True, "max_replicated_bytes": -1, "warn_repeated_work": 0.0}
         # What is held between forward and backward is known of an order that has one before the other.
         found["overlap_memory"] = 0
-        self._options = {"target": "cuda", "cache": False, **found, **options}
+        self._options = {"target": "cuda", "cache": False, "verify_each": False, **found, **options}
         self._machine: str | None = self._options.pop("machine", None)
         self._made: dict[Hashable, Any] = {}
         # How many programs were.
@@ -150,9 +156,13 @@ class Programs:
 
     def setting(self, mapping: Mapping) -> Setting:
         """Of this model."""
-        made = Setting(self.config, mapping, node_of(self.machine))
-        # The same for all of them.
+        made = Setting(self.config, mapping, self._node)
+        # The same for all of them, and for all of which groups of devices are the same.
         made.__dict__["shapes"] = self._shapes
+        groups = _GROUPS(mapping)
+        if groups not in self._layouts:
+            self._layouts[groups] = made.layout
+        made.__dict__["layout"] = self._layouts[groups]
         return made
 
     def make(self, mapping: Mapping, *parts: str) -> None:

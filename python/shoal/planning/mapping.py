@@ -80,12 +80,14 @@ class Mapping:
             raise InputError(f'plan: recompute "{self.recompute}" is not one of {list(RECOMPUTED)}')
 
     def _check(self, *names: str) -> None:
-        sizes = {name: getattr(self, name) for name in (*names, "pp")}
-        for name in sizes:
+        names = (*names, "pp")
+        sizes = [getattr(self, name) for name in names]
+        if min(sizes) >= 1 and self.devices % math.prod(sizes) == 0:
+            return
+        for name in names:
             self._check_positive(name)
-        if self.devices % math.prod(sizes.values()):
-            listed = " x ".join(f"{name} {size}" for name, size in sizes.items())
-            raise InputError(f"plan: {listed} = {math.prod(sizes.values())} does not divide {self.devices} devices")
+        listed = " x ".join(f"{name} {size}" for name, size in zip(names, sizes))
+        raise InputError(f"plan: {listed} = {math.prod(sizes)} does not divide {self.devices} devices")
 
     def _check_positive(self, name: str) -> None:
         if getattr(self, name) < 1:

@@ -67,9 +67,13 @@ def _text_of(program: Any) -> tuple[str, str]:
     raise TraceTypeError(f"simulate: expected a function, a program or its text, got {type(program).__name__}")
 
 
-def simulate_text(text: str, machine: Machine, /, *, source: str = "<program>", **options: Any) -> Forecast:
-    """`simulate` of a text in Shoal MLIR."""
+def simulate_text(
+    text: str, machine: Machine, /, *, source: str = "<program>", verify_each: bool = True, **options: Any
+) -> Forecast:
+    """`simulate` of a text in Shoal MLIR. verify_each: verifies the program behind each pass, else behind each pipeline:
+    who simulates many needs a fifth less."""
     chosen = CompileOptions(**options).to_native()
+    chosen.verify_each = verify_each
     chosen.machine_path = machine.path
     made = interruptible(lambda on_stage: native().simulate(text, chosen, source, on_stage=on_stage))
     return Forecast.of(json.loads(made.forecast), machine)

@@ -90,8 +90,13 @@ def test_saved_is_what_products_and_norms_are_given():
     assert layer.saved == pytest.approx(5 * x + values + 2 * rows + 3 * hidden, rel=0.1)
 
 
-def layers_of(mapping):
-    programs = programs_of(CONFIG, MACHINE)
+def test_programs_verified_behind_each_pass_say_the_same():
+    mapping = Mapping(8, tp=2, ep=4, etp=1, sequence=1024, micro_batch=1)
+    assert layers_of(mapping) == layers_of(mapping, verify_each=True)
+
+
+def layers_of(mapping, **options):
+    programs = programs_of(CONFIG, MACHINE, **options)
     programs.make(mapping, "layer")
     return programs.layers(mapping)
 

@@ -26,11 +26,13 @@ void buildCPUKernelsPipeline(mlir::OpPassManager &pm);
 void registerCPUPipelines();
 
 /// Lowers `module` in place to LLVM's dialect, with the entry point and the
-/// metadata. Errors are reported at the op they concern.
+/// metadata. Errors are reported at the op they concern. verifyEach: as of
+/// runPasses.
 mlir::FailureOr<LoweredProgram> lowerForCPU(mlir::ModuleOp module,
                                             StageSeconds &seconds,
                                             OnPrepared onPrepared = {},
-                                            OnPlanned onPlanned = {});
+                                            OnPlanned onPlanned = {},
+                                            bool verifyEach = true);
 
 /// Makes the executable or shared library `outputPath` of what lowerForCPU
 /// made of the module. A file is written under a temporary name first, so that

@@ -49,11 +49,12 @@ void registerCUDAPipelines();
 /// point, and takes the kernels out of it. Errors are reported at the op they
 /// concern. toLLVM: false where nobody makes a file of it, and what is known
 /// when memory is planned is all that is asked for; kernels stay in the module
-/// then.
+/// then. verifyEach: as of runPasses.
 mlir::FailureOr<CUDAProgram>
 lowerForCUDA(mlir::ModuleOp module, StageSeconds &seconds,
              OnPrepared onPrepared = {}, OnPlanned onPlanned = {},
-             bool toLLVM = true, const Overlap &overlap = {});
+             bool toLLVM = true, const Overlap &overlap = {},
+             bool verifyEach = true);
 
 /// Makes the executable or shared library `outputPath` of what lowerForCUDA
 /// made.
