@@ -42,7 +42,6 @@ RANDOM = ["--random=1000", "--ops=6"]
 # As Moves.cpp and ProblemSearch.cpp name them.
 SOURCES = (
     "elementwise groups",
-    "accumulators",
     "kept rows",
     "dimensions",
     "the hints",

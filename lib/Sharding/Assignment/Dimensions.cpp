@@ -172,7 +172,7 @@ Move MoveBuilder::finish() {
   Move move;
   for (auto &[op, own] : all) {
     move.ops.push_back(op);
-    move.wants.push_back(Want::label(std::move(own)));
+    move.wants.push_back({Want::label(std::move(own))});
   }
   return move;
 }

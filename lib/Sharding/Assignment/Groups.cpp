@@ -75,7 +75,7 @@ assignment::findElementwiseMoves(const AssignmentProblem &problem) {
     for (int location = Partial; location < rank; ++location) {
       Move &move = moves.emplace_back();
       move.ops = ops;
-      move.wants.assign(ops.size(), Want::at(location));
+      move.wants.assign(ops.size(), {Want::at(location)});
     }
   }
   return moves;

@@ -24,6 +24,7 @@ struct MoveSource {
 
 static constexpr MoveSource kSources[] = {
     {"elementwise groups", findElementwiseMoves},
+    {"kept rows", findKeptRowMoves},
     {"dimensions", findDimensionMoves},
 };
 
@@ -49,6 +50,8 @@ public:
   double run();
 
 private:
+  std::optional<ChoiceIndex> findChoice(unsigned op,
+                                        llvm::ArrayRef<Want> wants) const;
   std::optional<ChoiceIndex> findCheapest(unsigned op, const Want &want) const;
   bool grants(unsigned op, ChoiceIndex index, const Want &want) const;
   void take(unsigned op, ChoiceIndex index);
@@ -87,6 +90,18 @@ std::optional<ChoiceIndex> MoveTrial::findCheapest(unsigned op,
   return best->index;
 }
 
+/// Nothing where the op stays as it is.
+std::optional<ChoiceIndex>
+MoveTrial::findChoice(unsigned op, llvm::ArrayRef<Want> wants) const {
+  for (const Want &want : wants) {
+    if (grants(op, plan.choiceOf(op), want))
+      return std::nullopt;
+    if (std::optional<ChoiceIndex> best = findCheapest(op, want))
+      return best;
+  }
+  return std::nullopt;
+}
+
 void MoveTrial::take(unsigned op, ChoiceIndex index) {
   change.add(*plan.costChange(op, index));
   trial.move(op, index);
@@ -106,10 +121,9 @@ void MoveTrial::descend() {
 }
 
 double MoveTrial::run() {
-  for (auto [op, want] : llvm::zip_equal(move.ops, move.wants))
-    if (!grants(op, plan.choiceOf(op), want))
-      if (std::optional<ChoiceIndex> index = findCheapest(op, want))
-        take(op, *index);
+  for (auto [op, wants] : llvm::zip_equal(move.ops, move.wants))
+    if (std::optional<ChoiceIndex> index = findChoice(op, wants))
+      take(op, *index);
   if (trial.size() == 0)
     return 0;
   descend();

@@ -28,9 +28,10 @@ struct Want {
 /// Ops that move together, along any one axis.
 struct Move {
   std::vector<unsigned> ops;
-  /// For each op what it is to do, by its cheapest choice that does; one whose
-  /// rule allows none stays.
-  std::vector<Want> wants;
+  /// For each op what it is to do: the cheapest choice that grants the first
+  /// want, where its rule allows none the second, and so on. An op without
+  /// wants goes where it is best once the others have moved.
+  std::vector<llvm::SmallVector<Want, 1>> wants;
 };
 
 /// Elementwise ops that hang together by values of their own shape, as the
@@ -38,6 +39,12 @@ struct Move {
 /// finds these that first has to gather one value to save several gathers at
 /// its end: it gives up for what it loses.
 std::vector<Move> findElementwiseMoves(const AssignmentProblem &problem);
+
+/// Of each array that a loop writes rows of, as what it keeps for the way back:
+/// the rows are whole along an axis that splits them, and what reads them goes
+/// where it is best then. What a loop has gathered is kept, and not gathered
+/// again on the way back, which takes all of them.
+std::vector<Move> findKeptRowMoves(const AssignmentProblem &problem);
 
 /// Of each class of dimensions that factors of ops connect: all ops split
 /// theirs, and behind a sum over it pass partial sums on as far as they are

@@ -144,6 +144,34 @@ TEST(OpClass, OpsOfOneRuleShareTheirChoices) {
   EXPECT_EQ(tables.classOf(1).numChoices(), 9u) << "3 labels on 2 axes";
 }
 
+using Group = std::vector<unsigned>;
+
+TEST(KeptRows, AreWhatALoopWritesAndAnotherReads) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned zeros = b.constant({3, 8, 4}), first = b.lastOp();
+  auto [rows, all] = b.loop(zeros);
+  unsigned join = b.lastOp();
+  unsigned x = b.argument({8, 4});
+  b.yield(rows, b.writeRow(rows, x));
+  unsigned write = b.lastOp(), reshaped = write - 1;
+  unsigned row = b.readRow(all), back = b.lastOp(), read = back - 1;
+  b.result(b.elementwise({row}, ProgramBuilder::Nonlinear));
+  unsigned reader = b.lastOp() - 1;
+  std::vector<Move> moves = findKeptRowMoves(b.problem);
+  ASSERT_EQ(moves.size(), 1u);
+  EXPECT_EQ(moves[0].ops,
+            (Group{join, write, first, reshaped, read, back, reader}));
+  for (auto [op, wants] : llvm::zip_equal(moves[0].ops, moves[0].wants))
+    EXPECT_EQ(wants.empty(), op == reader);
+}
+
+TEST(KeptRows, AreNoRowsOfAnArrayThatIsNotCarried) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned zeros = b.constant({3, 8, 4});
+  b.result(b.writeRow(zeros, b.argument({8, 4})));
+  EXPECT_TRUE(findKeptRowMoves(b.problem).empty());
+}
+
 /// Of a loop that writes so many rows.
 AssignmentCost costOfRows(int64_t count) {
   ProgramBuilder b(makeMesh({{"x", 4}}));
