@@ -4,6 +4,7 @@
 // OpenBLAS starts threads when it is loaded, so it is when a program needs it.
 
 #include "Lapack.h"
+#include "shoal/LinearAlgebra/BLASKernels.h"
 #include "shoal/LinearAlgebra/Lapack.h"
 #include "llvm/Support/DynamicLibrary.h"
 
@@ -27,15 +28,24 @@ static DynamicLibrary &openBLAS() {
   return library;
 }
 
+template <typename Function>
+static void findFunction(const char *name, Function *&function) {
+  function = reinterpret_cast<Function *>(openBLAS().getAddressOfSymbol(name));
+}
+
 bool findLapack(std::string &message) {
   if (openBLAS().isValid())
     return true;
   openBLAS() = open(message);
   if (!openBLAS().isValid())
     return false;
-  // One thread, as compiled programs have it: sums are in one order.
-  if (void *set = openBLAS().getAddressOfSymbol("openblas_set_num_threads"))
-    reinterpret_cast<void (*)(int)>(set)(1);
+  // As compiled programs have it: sums are in one order.
+  lapack::BLASControls controls;
+  findFunction("openblas_set_num_threads", controls.setNumThreads);
+  findFunction("openblas_get_corename", controls.getCoreName);
+  findFunction("gotoblas_dynamic_init", controls.begin);
+  findFunction("gotoblas_dynamic_quit", controls.end);
+  lapack::prepareBLAS(controls);
   return true;
 }
 

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "CPU/BLASKernels.h"
+#include "shoal/LinearAlgebra/BLASKernels.h"
 
 #include <cblas.h>
 #include <cstdlib>
@@ -9,24 +9,33 @@
 #include <string_view>
 #include <vector>
 
-// NOLINTNEXTLINE(readability-identifier-naming)
-extern "C" char *openblas_get_corename() __attribute__((weak));
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+char *openblas_get_corename() __attribute__((weak));
+void gotoblas_dynamic_init() __attribute__((weak));
+void gotoblas_dynamic_quit() __attribute__((weak));
+}
+// NOLINTEND(readability-identifier-naming)
 
-using namespace shoal::rt;
+static void prepare() {
+  shoal::lapack::prepareBLAS({nullptr, openblas_get_corename,
+                              gotoblas_dynamic_init, gotoblas_dynamic_quit});
+}
 
 TEST(BLASKernels, AreWhatTheCPUCanDo) {
-  if (!openblas_get_corename || std::getenv("OPENBLAS_CORETYPE"))
-    GTEST_SKIP() << "not OpenBLAS, or its kernels are given";
+  if (!openblas_get_corename || !gotoblas_dynamic_init ||
+      std::getenv("OPENBLAS_CORETYPE"))
+    GTEST_SKIP() << "not OpenBLAS for several CPUs, or its kernels are given";
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
     GTEST_SKIP() << "a CPU without AVX2";
 #endif
-  prepareBLASKernels();
+  prepare();
   EXPECT_NE(openblas_get_corename(), std::string_view("Prescott"));
   EXPECT_EQ(std::getenv("OPENBLAS_CORETYPE"), nullptr);
   // Again it changes nothing.
   std::string_view kernels = openblas_get_corename();
-  prepareBLASKernels();
+  prepare();
   EXPECT_EQ(openblas_get_corename(), kernels);
 }
 
@@ -44,7 +53,7 @@ TEST(BLASKernels, MultiplyBehindAChange) {
     return c;
   };
   before = multiply();
-  prepareBLASKernels();
+  prepare();
   after = multiply();
   // Small integers are exact.
   EXPECT_EQ(before, after);

@@ -95,7 +95,8 @@ static size_t findColumns(const ConvolutionLetters &letters,
 
 /// [rows, terms] in front of a matrix of terms.
 static PatchOrder orderTermsLast(const ConvolutionLetters &letters,
-                                 Letters rows, Letters terms, Letters made) {
+                                 Letters rows, const Letters &terms,
+                                 const Letters &made) {
   PatchOrder order;
   if (letters.sizeOf('o') == 1) {
     order = {rows, letters.kernel, letters.result};
@@ -116,8 +117,8 @@ static PatchOrder orderTermsLast(const ConvolutionLetters &letters,
 
 /// [outer rows, terms, rows] behind a matrix of terms.
 static PatchOrder orderRowsLast(const ConvolutionLetters &letters,
-                                llvm::ArrayRef<char> rows, Letters terms,
-                                Letters made) {
+                                llvm::ArrayRef<char> rows, const Letters &terms,
+                                const Letters &made) {
   PatchOrder order;
   size_t columns = findColumns(letters, rows);
   order.patches.assign(rows.begin(), rows.begin() + columns);

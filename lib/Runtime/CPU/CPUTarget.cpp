@@ -6,11 +6,11 @@
 #include "../Program/Calls.h"
 #include "../Program/Fatal.h"
 #include "BLAS.h"
-#include "BLASKernels.h"
 #include "DescribeProducts.h"
 #include "Device.h"
 #include "ThreadCount.h"
 #include "Threads.h"
+#include "shoal/LinearAlgebra/BLASKernels.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <algorithm>
@@ -18,10 +18,21 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+// OpenBLAS alone has them; another BLAS has variables of its own for threads.
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+void openblas_set_num_threads(int) __attribute__((weak));
+char *openblas_get_corename() __attribute__((weak));
+void gotoblas_dynamic_init() __attribute__((weak));
+void gotoblas_dynamic_quit() __attribute__((weak));
+}
+// NOLINTEND(readability-identifier-naming)
+
 namespace shoal::rt {
 
 std::unique_ptr<Target> makeTarget() {
-  prepareBLASKernels();
+  lapack::prepareBLAS({openblas_set_num_threads, openblas_get_corename,
+                       gotoblas_dynamic_init, gotoblas_dynamic_quit});
   return std::make_unique<CPUTarget>();
 }
 
