@@ -2,14 +2,75 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/Assignment.h"
+#include "Copied.h"
 #include "ProblemSearch.h"
+#include "Search.h"
 #include "shoal/Sharding/CanonicalOrder.h"
 #include "shoal/Sharding/ReshardPrices.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace shoal;
 using namespace shoal::assignment;
+
+//===----------------------------------------------------------------------===//
+// What is asked of a search
+//===----------------------------------------------------------------------===//
+
+/// Of the ops that make and read a value those from which chains begin where
+/// one of them is new.
+static constexpr size_t kMaxNear = 8;
+
+Assignment ProblemSearch::settled(Plan plan, std::optional<double> bound) {
+  settleResults(plan);
+  Assignment found = describe(plan, std::move(hints));
+  if (bound)
+    found.lowerBound = std::min(*bound, found.cost.total());
+  return found;
+}
+
+static constexpr BoundEffort kCertificate{.maxSplits = 100};
+/// Where the plan is one of many, of several meshes: splits that are too large
+/// to settle anything are not begun.
+static constexpr BoundEffort kQuickCertificate{.maxSplits = 100,
+                                               .maxSplitChoices = 6000};
+
+Assignment ProblemSearch::run() {
+  Plan plan = search();
+  std::optional<double> bound;
+  if (options.certify)
+    bound = searchByBound(plan, kCertificate);
+  return settled(std::move(plan), bound);
+}
+
+Assignment ProblemSearch::certifyFrom(llvm::ArrayRef<FactorSharding> start) {
+  Plan plan(tables, findChoices(tables, start));
+  leaveImpossible(plan);
+  std::optional<double> bound = searchByBound(plan, kQuickCertificate);
+  return settled(std::move(plan), bound);
+}
+
+Assignment ProblemSearch::improveFrom(llvm::ArrayRef<FactorSharding> start,
+                                      llvm::ArrayRef<unsigned> changed,
+                                      bool areCopies) {
+  Plan plan(tables, findChoices(tables, start));
+  leaveImpossible(plan);
+  if (areCopies)
+    makeAsNeeded(plan, changed);
+  descend(plan, options.maxSweeps);
+  llvm::SmallSetVector<unsigned, 32> seeds;
+  for (unsigned op : changed)
+    for (unsigned value : plan.valuesOf(op))
+      for (unsigned near : plan.opsNear(value, op, kMaxNear))
+        seeds.insert(near);
+  moveChains(plan, options.slack, seeds.getArrayRef());
+  return settled(std::move(plan), std::nullopt);
+}
+
+//===----------------------------------------------------------------------===//
+// In the problem's own order
+//===----------------------------------------------------------------------===//
 
 static Assignment inOriginalOrder(Assignment assignment,
                                   const ReorderedProblem &canonical) {

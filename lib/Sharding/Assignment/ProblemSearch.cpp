@@ -3,11 +3,9 @@
 
 #include "ProblemSearch.h"
 #include "AskingProblem.h"
-#include "Copied.h"
 #include "Search.h"
 #include "shoal/Sharding/CanonicalOrder.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
@@ -37,10 +35,6 @@ static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
 }
 
 static constexpr llvm::StringLiteral kBoundStart = "what the bound suggests";
-
-/// Of the ops that make and read a value those from which chains begin where
-/// one of them is new.
-static constexpr size_t kMaxNear = 8;
 
 /// Of a problem whose bound is looked for in place of further starts: choices
 /// of all ops, and sweeps.
@@ -354,54 +348,4 @@ std::optional<double> ProblemSearch::searchByBound(Plan &plan,
   if (!bound)
     return std::nullopt;
   return bound->cost;
-}
-
-//===----------------------------------------------------------------------===//
-// What is found
-//===----------------------------------------------------------------------===//
-
-Assignment ProblemSearch::settled(Plan plan, std::optional<double> bound) {
-  settleResults(plan);
-  Assignment found = describe(plan, std::move(hints));
-  if (bound)
-    found.lowerBound = std::min(*bound, found.cost.total());
-  return found;
-}
-
-static constexpr BoundEffort kCertificate{.maxSplits = 100};
-/// Where the plan is one of many, of several meshes: splits that are too large
-/// to settle anything are not begun.
-static constexpr BoundEffort kQuickCertificate{.maxSplits = 100,
-                                               .maxSplitChoices = 6000};
-
-Assignment ProblemSearch::run() {
-  Plan plan = search();
-  std::optional<double> bound;
-  if (options.certify)
-    bound = searchByBound(plan, kCertificate);
-  return settled(std::move(plan), bound);
-}
-
-Assignment ProblemSearch::certifyFrom(llvm::ArrayRef<FactorSharding> start) {
-  Plan plan(tables, findChoices(tables, start));
-  leaveImpossible(plan);
-  std::optional<double> bound = searchByBound(plan, kQuickCertificate);
-  return settled(std::move(plan), bound);
-}
-
-Assignment ProblemSearch::improveFrom(llvm::ArrayRef<FactorSharding> start,
-                                      llvm::ArrayRef<unsigned> changed,
-                                      bool areCopies) {
-  Plan plan(tables, findChoices(tables, start));
-  leaveImpossible(plan);
-  if (areCopies)
-    makeAsNeeded(plan, changed);
-  descend(plan, options.maxSweeps);
-  llvm::SmallSetVector<unsigned, 32> seeds;
-  for (unsigned op : changed)
-    for (unsigned value : plan.valuesOf(op))
-      for (unsigned near : plan.opsNear(value, op, kMaxNear))
-        seeds.insert(near);
-  moveChains(plan, options.slack, seeds.getArrayRef());
-  return settled(std::move(plan), std::nullopt);
 }
