@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/Assignment.h"
+#include "AskingProblem.h"
 #include "Copied.h"
 #include "ProblemSearch.h"
 #include "Search.h"
