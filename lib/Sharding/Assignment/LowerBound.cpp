@@ -120,7 +120,8 @@ void BoundSearch::tighten(Node &node, unsigned maxSweeps) {
 void BoundSearch::guess(Node &root) {
   constexpr unsigned kSweeps = 24;
   for (double share : {0.125, 0.25, 0.5}) {
-    if (root.bound >= known * (1 - effort.leastGuessed))
+    // Also where no plan is known.
+    if (cheapest - root.bound <= effort.leastGuessed * cheapest)
       return;
     known = root.bound + share * (cheapest - root.bound);
     const double guessed = known;

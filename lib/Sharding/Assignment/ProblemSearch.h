@@ -68,7 +68,7 @@ private:
   std::vector<FoundMoves> moves;
   /// Where some of the problem's are cut.
   std::optional<WholeAxes> wholeAxes;
-  /// Whether those were searched with a bound.
+  /// Whether those were searched with a bound of seconds.
   bool isWholeBounded = false;
 };
 

@@ -154,7 +154,8 @@ class _Reader:
 
     def _nodes(self, graph: Mapping[str, Any], types: Mapping[str, Type | None]) -> list[Node]:
         for kind in ("sym_int_values", "sym_bool_values"):
-            for name, ((form, value),) in ((name, given.items()) for name, given in graph.get(kind, {}).items()):
+            for name, given in graph.get(kind, {}).items():
+                ((form, value),) = given.items()
                 if form in ("as_int", "as_bool"):
                     self._numbers[name] = value
         return with_places([self._node(node, types) for node in graph["nodes"] if not self._is_number(node)])

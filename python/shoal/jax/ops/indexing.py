@@ -143,16 +143,20 @@ def _is_known(found: Tree | None, type: ir.Type) -> bool:
     return bool(is_kind) or found == argument(1) or is_binary(found, "subtract", argument(0), argument(1))
 
 
+def _marks(importer: Importer, op: ir.Operation, kind: str | None, element: str) -> Value:
+    """Of each element of an operand: with "add" how many updates it has, else whether it has one."""
+    none, one = (
+        importer.arith.constant(with_element(importer.operands(op)[place].type, element), number)
+        for place, number in ((0, 0), (-1, 1))
+    )
+    return _write(importer, op, kind, none, one)
+
+
 def _combined(importer: Importer, op: ir.Operation) -> list[Value]:
     """Any region's: of each element and its update, which are brought to their places."""
     count = len(op.results)
     values, updates = importer.operands(op)[:count], importer.operands(op)[count + 1 :]
-    arith = importer.arith
-    none, one = (
-        arith.constant(with_element(each.type, "i1"), number)
-        for each, number in ((values[0], 0), (updates[0], 1))
-    )
-    named = _write(importer, op, None, none, one)
+    arith, named = importer.arith, _marks(importer, op, None, "i1")
     placed = [
         _write(importer, op, None, arith.constant(value.type, 0), update)
         for value, update in zip(values, updates)
@@ -197,13 +201,8 @@ def _reads_updates(found: Tree, count: int) -> bool:
 
 def _applied(importer: Importer, op: ir.Operation) -> list[Value]:
     """JAX's `x.at[i].apply(f)`: f of the elements that are named, as often as they are."""
-    arith, count = importer.arith, len(op.results)
-    values, updates = importer.operands(op)[:count], importer.operands(op)[count + 1 :]
-    none, one = (
-        arith.constant(with_element(each.type, "i32"), number)
-        for each, number in ((values[0], 0), (updates[0], 1))
-    )
-    left = _write(importer, op, "add", none, one)
+    arith, values = importer.arith, importer.operands(op)[: len(op.results)]
+    left = _marks(importer, op, "add", "i32")
     types = [each.type for each in (left, *values)]
     condition, step = (importer.builder.region(types) for _ in range(2))
     with importer.builder.block(condition) as (left_now, *_):
