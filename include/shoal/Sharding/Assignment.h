@@ -217,8 +217,11 @@ struct Assignment {
 /// The answer depends on the problem alone, and not on the order of independent
 /// ops in it. Work is linear in ops and does not
 /// grow with the number of devices.
+/// `known`: how each op is split in a plan that is known, from which the search
+/// goes on in place of all its starts; empty: nothing is known.
 Assignment assignShardings(const AssignmentProblem &problem,
-                           const AssignmentOptions &options = {});
+                           const AssignmentOptions &options = {},
+                           llvm::ArrayRef<FactorSharding> known = {});
 
 /// Improves a plan of nearly the same program: `start` is how each op is split,
 /// `copies` are the ops that are not in that program, and begin as what they

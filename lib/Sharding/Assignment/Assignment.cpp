@@ -34,8 +34,9 @@ Assignment ProblemSearch::settled(Plan plan, std::optional<double> bound) {
 static constexpr BoundEffort kCertificate{.maxSplits = 100};
 /// Where the plan is one of many, of several meshes: splits that are too large
 /// to settle anything are not begun.
-static constexpr BoundEffort kQuickCertificate{.maxSplits = 100,
-                                               .maxSplitChoices = 6000};
+static constexpr BoundEffort kQuickCertificate{
+    .leastGuessed = 0.005, .maxSplits = 100, .maxSplitChoices = 6000};
+static constexpr BoundEffort kLargeCertificate{.maxSweeps = 64};
 
 Assignment ProblemSearch::run() {
   Plan plan = search();
@@ -48,7 +49,8 @@ Assignment ProblemSearch::run() {
 Assignment ProblemSearch::certifyFrom(llvm::ArrayRef<FactorSharding> start) {
   Plan plan(tables, findChoices(tables, start));
   leaveImpossible(plan);
-  std::optional<double> bound = searchByBound(plan, kQuickCertificate);
+  std::optional<double> bound =
+      searchByBound(plan, isSmall() ? kQuickCertificate : kLargeCertificate);
   return settled(std::move(plan), bound);
 }
 
@@ -99,11 +101,18 @@ struct PricedOptions {
 } // namespace
 
 Assignment shoal::assignShardings(const AssignmentProblem &problem,
-                                  const AssignmentOptions &options) {
+                                  const AssignmentOptions &options,
+                                  llvm::ArrayRef<FactorSharding> known) {
   ReorderedProblem canonical(problem, canonicalOrder(problem));
   PricedOptions priced(options);
-  return inOriginalOrder(ProblemSearch(canonical.problem, priced.options).run(),
-                         canonical);
+  std::vector<FactorSharding> reordered;
+  if (!known.empty())
+    for (unsigned original : canonical.ops)
+      reordered.push_back(known[original]);
+  return inOriginalOrder(
+      ProblemSearch(canonical.problem, priced.options, {}, std::move(reordered))
+          .run(),
+      canonical);
 }
 
 /// What `search` makes of the problem in canonical order, of `start` and of the

@@ -39,9 +39,6 @@ private:
   bool isSettled(double bound) const {
     return bound >= known * (1 - kRounding);
   }
-  /// The relaxation of fewer choices, at the same prices.
-  std::unique_ptr<Relaxation> restrict(const Relaxation &relaxation,
-                                       AllChoices choices);
   void tryPlanOf(const Node &node);
   void tighten(Node &node, unsigned maxSweeps);
   void guess(Node &root);
@@ -66,14 +63,6 @@ static size_t numberOf(const AllChoices &choices) {
   return number;
 }
 
-std::unique_ptr<Relaxation> BoundSearch::restrict(const Relaxation &relaxation,
-                                                  AllChoices choices) {
-  auto smaller =
-      std::make_unique<Relaxation>(tables, std::move(choices), versionCosts);
-  smaller->takePrices(relaxation);
-  return smaller;
-}
-
 void BoundSearch::tryPlanOf(const Node &node) {
   cheapest = std::min(cheapest, tryPlan(node.relaxation->decode()));
   known = std::min(known, cheapest);
@@ -83,6 +72,7 @@ void BoundSearch::tryPlanOf(const Node &node) {
 /// no plan as cheap as the known one chooses.
 void BoundSearch::tighten(Node &node, unsigned maxSweeps) {
   constexpr unsigned kRound = 8;
+  constexpr double kFewer = 0.9;
   double asked = node.bound;
   for (unsigned sweep = 1; sweep <= maxSweeps; ++sweep) {
     node.relaxation->sweep();
@@ -105,11 +95,14 @@ void BoundSearch::tighten(Node &node, unsigned maxSweeps) {
            << llvm::format("%.0f", node.bound) << ", of "
            << numberOf(node.choices()) << " choices " << numberOf(left)
            << " may be as cheap as the best";
-    if (numberOf(left) < numberOf(node.choices())) {
-      node.relaxation = restrict(*node.relaxation, std::move(left));
-    } else if (node.bound < asked + kLeastGain * known) {
+    size_t before = numberOf(node.choices()), now = numberOf(left);
+    bool isRaised = node.bound >= asked + kLeastGain * known;
+    if (now == before && !isRaised)
       return;
-    }
+    // What costs of values are worked out for takes as long as some sweeps.
+    if (now < before * kFewer || !isRaised)
+      node.relaxation =
+          std::make_unique<Relaxation>(*node.relaxation, std::move(left));
     asked = node.bound;
   }
 }
@@ -126,10 +119,11 @@ void BoundSearch::guess(Node &root) {
     known = root.bound + share * (cheapest - root.bound);
     const double guessed = known;
     Relaxation &relaxation = *root.relaxation;
-    Node node{restrict(relaxation,
-                       relaxation.choicesWithin(known * (1 + kRounding),
-                                                relaxation.findMarginals())),
-              root.bound};
+    Node node{
+        std::make_unique<Relaxation>(
+            relaxation, relaxation.choicesWithin(known * (1 + kRounding),
+                                                 relaxation.findMarginals())),
+        root.bound};
     tighten(node, kSweeps);
     LDBG() << "  a guess of " << llvm::format("%.0f", guessed)
            << ": none below " << llvm::format("%.0f", node.bound);
@@ -154,14 +148,15 @@ std::optional<unsigned> BoundSearch::findUnsettled(const Node &node) const {
 /// The plans with what the op would choose, and those without.
 std::pair<BoundSearch::Node, BoundSearch::Node>
 BoundSearch::split(const Node &node, unsigned op) {
-  const OpChoices &choices = *node.choices()[op];
+  const auto &choices = node.choices()[op];
   ChoiceIndex chosen = node.relaxation->decode()[op];
   auto take = [&](bool isTaken) {
     AllChoices left = node.choices();
-    left[op] = keepChoices(tables, op, choices, [&](size_t option) {
-      return (choices.options[option].choice == chosen) == isTaken;
+    left[op] = keepChoices(choices, [&](size_t option) {
+      return (choices->options[option].choice == chosen) == isTaken;
     });
-    return Node{restrict(*node.relaxation, std::move(left)), node.bound};
+    return Node{std::make_unique<Relaxation>(*node.relaxation, std::move(left)),
+                node.bound};
   };
   return {take(true), take(false)};
 }

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/MeshSearch.h"
+#include "WholeAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
 #include <algorithm>
@@ -12,52 +14,7 @@
 #define DEBUG_TYPE "shoal-mesh-search"
 
 using namespace shoal;
-
-//===----------------------------------------------------------------------===//
-// Meshes
-//===----------------------------------------------------------------------===//
-
-static void addShapes(int64_t devices, unsigned numAxes,
-                      llvm::SmallVector<int64_t> &major,
-                      std::vector<llvm::SmallVector<int64_t>> &shapes) {
-  if (numAxes == 1) {
-    if (devices < 2)
-      return;
-    shapes.push_back(major);
-    shapes.back().push_back(devices);
-    return;
-  }
-  for (int64_t size = 2; size <= devices / 2; ++size) {
-    if (devices % size != 0)
-      continue;
-    major.push_back(size);
-    addShapes(devices / size, numAxes - 1, major, shapes);
-    major.pop_back();
-  }
-}
-
-std::vector<llvm::SmallVector<int64_t>>
-shoal::listMeshShapes(int64_t devices, unsigned maxAxes) {
-  std::vector<llvm::SmallVector<int64_t>> shapes;
-  for (unsigned numAxes = 1; numAxes <= maxAxes; ++numAxes) {
-    llvm::SmallVector<int64_t> major;
-    addShapes(devices, numAxes, major, shapes);
-  }
-  if (shapes.empty())
-    shapes.push_back({devices});
-  return shapes;
-}
-
-Mesh shoal::meshOfShape(llvm::ArrayRef<int64_t> shape) {
-  static constexpr llvm::StringLiteral kNames[] = {"x", "y", "z"};
-  Mesh mesh{"mesh", {}, {}};
-  for (auto [i, size] : llvm::enumerate(shape)) {
-    std::string name =
-        i < std::size(kNames) ? kNames[i].str() : "x" + std::to_string(i);
-    mesh.axes.push_back({std::move(name), 1, size, size});
-  }
-  return mesh;
-}
+using namespace shoal::assignment;
 
 //===----------------------------------------------------------------------===//
 // What is held
@@ -124,12 +81,19 @@ public:
   std::optional<MeshPlan>
   run(SearchEffort effort,
       double mostCost = std::numeric_limits<double>::infinity());
+  /// The next quick searches go on from this plan over a mesh that is this one
+  /// with two neighbouring axes as one, the first of which is `axis` here.
+  void beginAt(const MeshPlan &plan, AxisId axis);
   /// Says what none costs less than, and takes a cheaper plan that is found on
   /// the way.
   void certify(MeshPlan &plan);
 
 private:
   AssignmentOptions optionsAt(double price, SearchEffort effort) const;
+  llvm::ArrayRef<FactorSharding> knownFor(SearchEffort effort) const {
+    return effort == SearchEffort::Quick ? llvm::ArrayRef(known)
+                                         : llvm::ArrayRef<FactorSharding>();
+  }
   MeshPlan searchAt(const AssignmentProblem &problem, double price,
                     SearchEffort effort) const;
   /// With its cost without the price of what is held.
@@ -149,6 +113,8 @@ private:
   double leastPrice = 0, price = 0;
   /// What a device would hold that holds all.
   double whole = 0;
+  /// How each op is split where quick searches begin, or nothing.
+  std::vector<FactorSharding> known;
 };
 
 } // namespace
@@ -163,7 +129,9 @@ AssignmentOptions MeshSearch::optionsAt(double price,
 
 MeshPlan MeshSearch::searchAt(const AssignmentProblem &problem, double price,
                               SearchEffort effort) const {
-  return planOf(assignShardings(problem, optionsAt(price, effort)), price);
+  return planOf(
+      assignShardings(problem, optionsAt(price, effort), knownFor(effort)),
+      price);
 }
 
 MeshPlan MeshSearch::planOf(Assignment found, double price) const {
@@ -185,13 +153,24 @@ double MeshSearch::findLeastPrice() const {
   return kTieBreak * searchAt(problem, 0, SearchEffort::Quick).cost / whole;
 }
 
+void MeshSearch::beginAt(const MeshPlan &plan, AxisId axis) {
+  WholeAxes whole;
+  for (AxisId own = 0; own < plan.mesh.axes.size(); ++own)
+    whole.parts.push_back(own == axis  ? AxisList{axis, axis + 1}
+                          : own > axis ? AxisList{own + 1}
+                                       : AxisList{own});
+  known.clear();
+  for (const FactorSharding &split : plan.assignment.ops)
+    known.push_back(whole.expand(split));
+}
+
 /// As if there were enough memory: of plans that cost the same, the one that
 /// holds least.
 MeshPlan MeshSearch::searchFree(SearchEffort effort, double mostCost) {
   price = leastPrice;
   AssignmentOptions assignment = optionsAt(price, effort);
   assignment.mostCost = mostCost;
-  return planOf(assignShardings(problem, assignment), price);
+  return planOf(assignShardings(problem, assignment, knownFor(effort)), price);
 }
 
 /// The price of a byte rises until the plan fits, and falls again while it
@@ -311,22 +290,70 @@ struct Candidate {
 };
 } // namespace
 
-/// Searches the meshes that may be the best, the cheapest of them first, with
-/// full effort, as far as a bound does not say that they are not.
+/// A mesh with two neighbouring axes as one, the first of which is `axis`.
+static bool isWithOneAxis(const Mesh &whole, const Mesh &mesh, AxisId axis) {
+  auto sizes = llvm::map_to_vector(
+      mesh.axes, [](const MeshAxis &own) { return own.size; });
+  sizes[axis] *= sizes[axis + 1];
+  sizes.erase(sizes.begin() + axis + 1);
+  return whole.deviceIds == mesh.deviceIds &&
+         llvm::equal(whole.axes, sizes, [](const MeshAxis &own, int64_t size) {
+           return own.size == size;
+         });
+}
+
+/// Over three and more axes the search begins at the cheapest plan over a mesh
+/// with two of them as one, which is a plan of this mesh, too: what it costs.
+static std::optional<double>
+beginAtFewerAxes(MeshSearch &search, const Mesh &mesh,
+                 llvm::ArrayRef<Candidate> candidates) {
+  const MeshPlan *best = nullptr;
+  AxisId first = 0;
+  for (AxisId axis = 0; mesh.axes.size() > 2 && axis + 1 < mesh.axes.size();
+       ++axis)
+    for (const Candidate &other : candidates)
+      if (isWithOneAxis(other.plan.mesh, mesh, axis) &&
+          (!best || other.plan.cost < best->cost))
+        best = &other.plan, first = axis;
+  if (!best)
+    return std::nullopt;
+  search.beginAt(*best, first);
+  return best->cost;
+}
+
+/// Searches the meshes that may be the best with full effort, as far as a bound
+/// does not say that they are not: of fewer axes first, as more go on from
+/// there, and the cheapest of them first.
 static void searchNear(llvm::MutableArrayRef<Candidate> candidates,
                        SearchEffort effort) {
   // What a quick search finds is near enough to what a full one does.
   constexpr double kNear = 1.1;
   double best = std::numeric_limits<double>::infinity();
-  const double near = candidates.empty() ? 0 : kNear * candidates[0].plan.cost;
-  for (Candidate &candidate : candidates) {
-    if (candidate.plan.cost > near)
-      break;
-    std::optional<MeshPlan> plan =
-        candidate.search.run(effort, best * (1 + 2 * kSameCost));
-    if (plan && isBetter(*plan, candidate.plan))
-      candidate.plan = std::move(*plan);
-    best = std::min(best, candidate.plan.assignment.cost.total());
+  std::vector<Candidate *> near;
+  for (Candidate &candidate : candidates)
+    if (candidate.plan.cost <= kNear * candidates[0].plan.cost)
+      near.push_back(&candidate);
+  llvm::sort(near, [](const Candidate *a, const Candidate *b) {
+    return std::pair(a->plan.mesh.axes.size(), a) <
+           std::pair(b->plan.mesh.axes.size(), b);
+  });
+  for (Candidate *candidate : near) {
+    MeshPlan &known = candidate->plan;
+    auto search = [&](SearchEffort effort) {
+      std::optional<MeshPlan> plan =
+          candidate->search.run(effort, best * (1 + 2 * kSameCost));
+      if (plan && isBetter(*plan, known))
+        known = std::move(*plan);
+    };
+    std::optional<double> fewer =
+        beginAtFewerAxes(candidate->search, known.mesh, candidates);
+    if (fewer && *fewer < known.cost)
+      search(SearchEffort::Quick);
+    // Of more axes, to which a plan over fewer leads, it is worth it where they
+    // make that one the best.
+    if (!fewer || known.cost < std::min(*fewer * (1 - kSameCost), best))
+      search(effort);
+    best = std::min(best, known.assignment.cost.total());
   }
 }
 
@@ -338,6 +365,7 @@ std::vector<MeshPlan> shoal::searchMeshes(const AssignmentProblem &problem,
   double leastPrice = MeshSearch(problem, meshes[0], options).findLeastPrice();
   for (auto [i, mesh] : llvm::enumerate(meshes)) {
     MeshSearch search(problem, mesh, options, leastPrice);
+    beginAtFewerAxes(search, mesh, candidates);
     if (std::optional<MeshPlan> plan = search.run(SearchEffort::Quick))
       candidates.push_back({i, std::move(search), std::move(*plan)});
   }

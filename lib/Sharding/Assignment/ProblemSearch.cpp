@@ -43,8 +43,9 @@ static constexpr unsigned kSweepsOfSmall = 32;
 
 ProblemSearch::ProblemSearch(const AssignmentProblem &given,
                              const AssignmentOptions &options,
-                             llvm::ArrayRef<llvm::StringRef> without)
-    : given(given), options(options), without(without),
+                             llvm::ArrayRef<llvm::StringRef> without,
+                             std::vector<FactorSharding> known)
+    : given(given), options(options), without(without), known(std::move(known)),
       hints(propagateInOrder(given)), problem(withoutHints(given)),
       tables(problem, options, preferredAxisOrder(problem), &hints) {}
 
@@ -198,11 +199,21 @@ Plan ProblemSearch::searchFrom(llvm::ArrayRef<Start> starts,
 // Layers that repeat
 //===----------------------------------------------------------------------===//
 
+Plan ProblemSearch::searchFromKnown() {
+  Plan plan(tables, findChoices(tables, known));
+  leaveImpossible(plan);
+  improve(plan, options.slack, moves);
+  moveChains(plan, options.lastSlack);
+  return plan;
+}
+
 Plan ProblemSearch::searchWhole() {
-  if (options.effort >= SearchEffort::Quick) {
+  if (options.effort >= SearchEffort::Quick)
     moves = findOwnMoves();
+  if (!known.empty())
+    return searchFromKnown();
+  if (options.effort >= SearchEffort::Quick)
     wholeAxes = mergeSubAxes(given);
-  }
   if (wholeAxes)
     return searchFrom(kStartsOfCutAxes, moves);
   if (isLeftOut(kBoundStart) || !isBounded())
@@ -216,6 +227,8 @@ Plan ProblemSearch::searchWhole() {
   searchByBound(plan, {.maxSweeps = kSweepsOfSmall,
                        .alwaysTried = kSweepsOfSmall,
                        .leastGuessed = 0.005});
+  if (!isLeftOut("last chains"))
+    moveChains(plan, options.lastSlack);
   return plan;
 }
 
@@ -270,7 +283,12 @@ Plan ProblemSearch::unfold(const Plan &found,
 /// another: inner ones are alike, as the first of them or as the last, or half
 /// and half.
 Plan ProblemSearch::searchFolded(const FoldedProblem &folded) {
-  ProblemSearch search(folded.problem, options, without);
+  std::vector<FactorSharding> knownOfStandIns(
+      known.empty() ? 0 : folded.problem.ops.size());
+  for (auto [own, standIn] : llvm::zip(known, folded.nearest))
+    knownOfStandIns[standIn] = own;
+  ProblemSearch search(folded.problem, options, without,
+                       std::move(knownOfStandIns));
   Plan found = search.search();
   Plan plan = unfold(found, folded.nearest);
   const std::vector<unsigned> *standIns = &folded.nearest;
@@ -302,7 +320,9 @@ Plan ProblemSearch::search() {
 /// as along one axis, or there are few ops. Where annotations only ask, it is
 /// the starts that begin with what they ask for.
 bool ProblemSearch::isNarrow() {
-  constexpr ChoiceIndex kFew = 32, kFewTogether = 2000;
+  constexpr ChoiceIndex kFew = 32;
+  // Of seconds more than these are isSmall's.
+  const ChoiceIndex fewTogether = options.cluster ? 2000 : 8000;
   ChoiceIndex most = 0, all = 0;
   for (unsigned op = 0; op < problem.ops.size(); ++op) {
     ChoiceIndex number = tables.classOf(op).numChoices();
@@ -310,7 +330,7 @@ bool ProblemSearch::isNarrow() {
     all += number;
   }
   return llvm::none_of(given.ops, isHint) &&
-         (most <= kFew || all <= kFewTogether);
+         (most <= kFew || all <= fewTogether);
 }
 
 bool ProblemSearch::isBounded() {

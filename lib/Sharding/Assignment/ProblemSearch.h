@@ -14,10 +14,12 @@ namespace shoal::assignment {
 /// The search of one problem, in canonical order.
 class ProblemSearch {
 public:
-  /// `without`: sources of moves and starts to leave out, by name.
+  /// `without`: sources of moves and starts to leave out, by name; `known`: a
+  /// plan where the search begins in place of its starts, or nothing.
   ProblemSearch(const AssignmentProblem &given,
                 const AssignmentOptions &options,
-                llvm::ArrayRef<llvm::StringRef> without = {});
+                llvm::ArrayRef<llvm::StringRef> without = {},
+                std::vector<FactorSharding> known = {});
   Assignment run();
   /// Searches on from the plan's bound.
   Assignment certifyFrom(llvm::ArrayRef<FactorSharding> start);
@@ -47,6 +49,7 @@ private:
   std::optional<Choices> chooseHintsOfCutAxes(const Plan *best);
   Plan searchFrom(llvm::ArrayRef<Start> starts,
                   llvm::ArrayRef<FoundMoves> tried);
+  Plan searchFromKnown();
   Plan searchWhole();
   Plan unfold(const Plan &found, llvm::ArrayRef<unsigned> standIns);
   Plan searchFolded(const FoldedProblem &folded);
@@ -61,6 +64,8 @@ private:
   const AssignmentProblem &given;
   const AssignmentOptions &options;
   llvm::ArrayRef<llvm::StringRef> without;
+  /// A plan where the search begins in place of its starts, or nothing.
+  std::vector<FactorSharding> known;
   Hints hints;
   /// All of its annotations bind: those that only ask are in the hints.
   AssignmentProblem problem;

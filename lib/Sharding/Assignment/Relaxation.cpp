@@ -3,105 +3,10 @@
 
 #include "Relaxation.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace shoal;
 using namespace shoal::assignment;
-
-static constexpr ChoiceIndex kMostChoices = 1 << 16;
-
-//===----------------------------------------------------------------------===//
-// Choices
-//===----------------------------------------------------------------------===//
-
-EdgesOf::EdgesOf(const AssignmentProblem::Op &op) {
-  for (unsigned value : op.operands) {
-    auto *found = llvm::find(values, value);
-    edgeOf.push_back(found - values.begin());
-    if (found == values.end())
-      values.push_back(value);
-  }
-  numOperands = values.size();
-  for (unsigned value : op.results) {
-    edgeOf.push_back(values.size());
-    values.push_back(value);
-  }
-}
-
-void OpChoices::add(const Choice &choice, ChoiceIndex index,
-                    const EdgesOf &edges) {
-  std::vector<NeededLayouts> own(layouts.size());
-  for (auto [edge, layout] : llvm::zip_equal(
-           edges.edgeOf,
-           llvm::concat<const LayoutId>(choice.operands, choice.results)))
-    if (!llvm::is_contained(own[edge], layout))
-      own[edge].push_back(layout);
-  OpOption option{{}, choice.cost(), index};
-  for (auto [known, needed] : llvm::zip_equal(layouts, own)) {
-    llvm::sort(needed);
-    auto found = llvm::find(known, needed);
-    option.layouts.push_back(found - known.begin());
-    if (found == known.end())
-      known.push_back(std::move(needed));
-  }
-  options.push_back(std::move(option));
-}
-
-std::shared_ptr<const OpChoices> OpChoices::finish() && {
-  for (auto [edge, column] : llvm::enumerate(columns)) {
-    column.reserve(options.size());
-    for (const OpOption &option : options)
-      column.push_back(option.layouts[edge]);
-  }
-  return std::make_shared<OpChoices>(std::move(*this));
-}
-
-/// Of choices with the same layouts the cheapest.
-static void dropDearer(std::vector<OpOption> &options) {
-  llvm::sort(options, [](const OpOption &a, const OpOption &b) {
-    return std::tie(a.layouts, a.cost, a.choice) <
-           std::tie(b.layouts, b.cost, b.choice);
-  });
-  options.erase(llvm::unique(options,
-                             [](const OpOption &a, const OpOption &b) {
-                               return a.layouts == b.layouts;
-                             }),
-                options.end());
-}
-
-/// Nothing where an op has too many.
-static std::optional<AllChoices> allChoicesOf(CostTables &tables) {
-  std::map<unsigned, std::shared_ptr<const OpChoices>> ofKind;
-  AllChoices all;
-  for (auto [op, own] : llvm::enumerate(tables.problem.ops)) {
-    auto &known = ofKind[tables.kindOf(op)];
-    if (!known) {
-      ChoiceIndex number = tables.classOf(op).numChoices();
-      if (number > kMostChoices)
-        return std::nullopt;
-      EdgesOf edges(own);
-      OpChoices found(edges.values.size());
-      for (ChoiceIndex index = 0; index < number; ++index)
-        if (const Choice *choice = tables.choice(op, index))
-          found.add(*choice, index, edges);
-      dropDearer(found.options);
-      known = std::move(found).finish();
-    }
-    all.push_back(known);
-  }
-  return all;
-}
-
-std::shared_ptr<const OpChoices>
-assignment::keepChoices(CostTables &tables, unsigned op,
-                        const OpChoices &choices,
-                        llvm::function_ref<bool(size_t)> isKept) {
-  EdgesOf edges(tables.problem.ops[op]);
-  OpChoices kept(edges.values.size());
-  for (auto [i, option] : llvm::enumerate(choices.options))
-    if (isKept(i))
-      kept.add(*tables.choice(op, option.choice), option.choice, edges);
-  return std::move(kept).finish();
-}
 
 //===----------------------------------------------------------------------===//
 // Building it
@@ -115,13 +20,21 @@ void Relaxation::addEdges(unsigned op) {
     auto &ofValue = values[value].edges;
     ofValue.insert(isMade ? ofValue.begin() : ofValue.end(), edges.size());
     list.push_back(edges.size());
-    Edge edge{op, value, unsigned(place), 0, {}};
+    auto isBehind = [&](unsigned other) { return other > value; };
+    auto isBefore = [&](unsigned other) { return other < value; };
+    Edge edge{op,
+              value,
+              unsigned(place),
+              0,
+              llvm::any_of(own.values, isBehind),
+              llvm::any_of(own.values, isBefore),
+              {}};
     edge.price.assign(layoutsOf(edge).size(), 0);
     edges.push_back(std::move(edge));
   }
 }
 
-void Relaxation::addCosts(unsigned value, KnownVersionCosts &known) {
+void Relaxation::addCosts(unsigned value) {
   llvm::ArrayRef<unsigned> ids = values[value].edges;
   if (ids.empty())
     return;
@@ -150,24 +63,40 @@ void Relaxation::addCosts(unsigned value, KnownVersionCosts &known) {
 
 Relaxation::Relaxation(CostTables &tables, AllChoices given,
                        KnownVersionCosts &known)
-    : tables(tables), choices(std::move(given)),
+    : tables(tables), known(known), choices(std::move(given)),
       values(tables.problem.values.size()) {
   for (unsigned op = 0; op < choices.size(); ++op)
     addEdges(op);
   for (unsigned value = 0; value < values.size(); ++value)
-    addCosts(value, known);
+    addCosts(value);
   for (unsigned op = 0; op < choices.size(); ++op)
     costs.push_back(costsOf(op));
 }
 
-void Relaxation::takePrices(const Relaxation &other) {
-  for (auto [own, before] : llvm::zip_equal(edges, other.edges)) {
-    llvm::ArrayRef<NeededLayouts> known = other.layoutsOf(before);
-    for (auto [price, layouts] : llvm::zip_equal(own.price, layoutsOf(own)))
-      price = before.price[llvm::find(known, layouts) - known.begin()];
-  }
-  for (unsigned op = 0; op < choices.size(); ++op)
+Relaxation::Relaxation(const Relaxation &other, AllChoices left)
+    : tables(other.tables), known(other.known), choices(std::move(left)),
+      edges(other.edges), edgesOfOp(other.edgesOfOp), costs(other.costs),
+      values(other.values) {
+  std::vector<bool> isChanged(values.size(), false);
+  for (unsigned op = 0; op < choices.size(); ++op) {
+    if (choices[op] == other.choices[op])
+      continue;
+    for (unsigned id : edgesOfOp[op]) {
+      Edge &edge = edges[id];
+      const Costs &before = other.edges[id].price;
+      llvm::ArrayRef<uint16_t> places = choices[op]->places[edge.place];
+      if (places.size() == before.size())
+        continue;
+      isChanged[edge.value] = true;
+      edge.price.clear();
+      for (uint16_t place : places)
+        edge.price.push_back(before[place]);
+    }
     costs[op] = costsOf(op);
+  }
+  for (unsigned value = 0; value < values.size(); ++value)
+    if (isChanged[value])
+      addCosts(value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,59 +114,68 @@ Costs Relaxation::costsOf(unsigned op) const {
   return costs;
 }
 
-Costs Relaxation::opMarginal(const Edge &edge) const {
-  Costs least(edge.price.size(), kInfinite);
-  for (auto [cost, layout] :
-       llvm::zip_equal(costs[edge.op], choices[edge.op]->columns[edge.place]))
-    least[layout] = std::min(least[layout], cost);
-  return least;
-}
-
-/// What is infinite is of layouts that nothing has.
+/// What is infinite is of a layout that no plan gets to or from: the op is told
+/// that it is too dear.
 void Relaxation::addToPrice(Edge &edge, llvm::ArrayRef<double> more,
                             double part) {
-  Costs change(edge.price.size(), 0);
-  for (auto [price, own, cost] : llvm::zip_equal(edge.price, change, more))
-    if (cost < kInfinite) {
-      own = part * cost;
-      price += own;
-    }
+  change.resize(edge.price.size());
+  for (auto [price, own, cost] : llvm::zip_equal(edge.price, change, more)) {
+    own = part * std::min(cost, kForbidden);
+    price += own;
+  }
   for (auto [cost, layout] :
        llvm::zip_equal(costs[edge.op], choices[edge.op]->columns[edge.place]))
     cost += change[layout];
 }
 
-std::vector<Costs> Relaxation::onTopOf(const ValueFactor &value) const {
-  std::vector<Costs> onTop;
-  for (unsigned edge : value.edges) {
-    Costs &own = onTop.emplace_back(edges[edge].price.size());
-    llvm::transform(edges[edge].price, own.begin(), std::negate<double>());
-  }
-  return onTop;
+/// The value takes what the op knows of its layouts.
+void Relaxation::takeMarginal(Edge &edge) {
+  Costs &ofOp = costs[edge.op];
+  llvm::ArrayRef<uint16_t> column = choices[edge.op]->columns[edge.place];
+  Costs &marginal = change;
+  marginal.assign(edge.price.size(), kInfinite);
+  for (size_t i = 0; i < column.size(); ++i)
+    marginal[column[i]] = std::min(marginal[column[i]], ofOp[i]);
+  for (size_t i = 0; i < column.size(); ++i)
+    if (marginal[column[i]] < kInfinite)
+      ofOp[i] -= marginal[column[i]];
+  for (auto [price, own] : llvm::zip_equal(edge.price, marginal))
+    if (own < kInfinite)
+      price -= own;
 }
 
-/// Whether the op of an edge has one to another value in that direction.
-bool Relaxation::goesOn(const Edge &edge, bool forward) const {
-  return llvm::any_of(edgesOfOp[edge.op], [&](unsigned other) {
-    unsigned value = edges[other].value;
-    return forward ? value > edge.value : value < edge.value;
-  });
+void Relaxation::onTopOf(const ValueFactor &value,
+                         std::vector<Costs> &onTop) const {
+  onTop.resize(value.edges.size());
+  for (auto [edge, own] : llvm::zip_equal(value.edges, onTop)) {
+    own.resize(edges[edge].price.size());
+    llvm::transform(edges[edge].price, own.begin(), std::negate<double>());
+  }
 }
 
 void Relaxation::visit(unsigned value, bool forward) {
   const ValueFactor &own = values[value];
+  auto goesOn = [&](const Edge &edge) {
+    return forward ? edge.goesForward : edge.goesBackward;
+  };
   size_t before = 0, behind = 0;
+  unsigned asked = 0;
   for (unsigned id : own.edges) {
     Edge &edge = edges[id];
-    addToPrice(edge, opMarginal(edge), -1);
-    before += goesOn(edge, /*forward=*/false);
-    behind += goesOn(edge, /*forward=*/true);
+    takeMarginal(edge);
+    before += edge.goesBackward;
+    behind += edge.goesForward;
+    if (goesOn(edge))
+      asked |=
+          edge.placeOfValue == 0 ? VersionCosts::Maker : VersionCosts::Users;
   }
-  if ((forward ? behind : before) == 0)
+  if (asked == 0)
     return;
   double part = 1.0 / std::max(before, behind);
-  for (auto [id, more] : llvm::zip_equal(own.edges, marginalsOf(own)))
-    if (goesOn(edges[id], forward))
+  onTopOf(own, onTop);
+  own.costs->findMarginals(onTop, VersionCosts::Side(asked), least);
+  for (auto [id, more] : llvm::zip_equal(own.edges, least))
+    if (goesOn(edges[id]))
       addToPrice(edges[id], more, part);
 }
 
@@ -263,7 +201,8 @@ Relaxation::Marginals Relaxation::findMarginals() {
     auto &own = found.ofValues.emplace_back();
     if (!value.costs)
       continue;
-    own = marginalsOf(value);
+    onTopOf(value, onTop);
+    value.costs->findMarginals(onTop, VersionCosts::All, own);
     found.bound += leastOf(own[0]);
   }
   return found;
@@ -309,7 +248,7 @@ AllChoices Relaxation::choicesWithin(double known,
       keeps.push_back(own <= limit);
     auto &found = kept[{choices[op].get(), keeps}];
     if (!found)
-      found = keepChoices(tables, op, *choices[op],
+      found = keepChoices(choices[op],
                           [&](size_t option) { return keeps[option]; });
     all.push_back(found);
   }
@@ -318,20 +257,22 @@ AllChoices Relaxation::choicesWithin(double known,
 
 /// In the order of ops each its cheapest, what earlier ones chose being so.
 std::vector<ChoiceIndex> Relaxation::decode() const {
-  std::vector<std::vector<Costs>> onTop;
-  onTop.reserve(values.size());
-  for (const ValueFactor &value : values)
-    onTop.push_back(onTopOf(value));
+  std::vector<std::vector<Costs>> onTop(values.size());
+  for (auto [value, own] : llvm::zip_equal(values, onTop))
+    onTopOf(value, own);
+  std::vector<Costs> least;
   std::vector<ChoiceIndex> chosen;
   for (unsigned op = 0; op < choices.size(); ++op) {
     Costs all = costs[op];
     for (auto [place, id] : llvm::enumerate(edgesOfOp[op])) {
       const Edge &edge = edges[id];
-      Costs own = values[edge.value].costs->marginals(
-          onTop[edge.value])[edge.placeOfValue];
+      values[edge.value].costs->findMarginals(
+          onTop[edge.value],
+          edge.placeOfValue == 0 ? VersionCosts::Maker : VersionCosts::Users,
+          least);
       for (auto [cost, layout] :
            llvm::zip_equal(all, choices[op]->columns[place]))
-        cost += own[layout];
+        cost += least[edge.placeOfValue][layout];
     }
     const OpOption &best =
         choices[op]->options[llvm::min_element(all) - all.begin()];
@@ -345,38 +286,4 @@ std::vector<ChoiceIndex> Relaxation::decode() const {
     }
   }
   return chosen;
-}
-
-/// Without choices that alone cost more than is left of `known` where all other
-/// ops cost their least.
-static AllChoices withinSumOfLeast(CostTables &tables,
-                                   const AllChoices &choices, double known) {
-  auto least = [](const auto &own) {
-    return leastOf(llvm::map_to_vector(
-        own->options, [](const OpOption &option) { return option.cost; }));
-  };
-  double left = known;
-  for (const auto &own : choices)
-    left -= least(own);
-  std::map<const OpChoices *, std::shared_ptr<const OpChoices>> kept;
-  AllChoices all;
-  for (auto [op, own] : llvm::enumerate(choices)) {
-    auto &found = kept[own.get()];
-    if (!found) {
-      double most = least(own) + std::max(left, 0.0);
-      found = keepChoices(tables, op, *own, [&](size_t option) {
-        return own->options[option].cost <= most;
-      });
-    }
-    all.push_back(found);
-  }
-  return all;
-}
-
-std::optional<AllChoices> assignment::allChoicesWithin(CostTables &tables,
-                                                       double known) {
-  std::optional<AllChoices> all = allChoicesOf(tables);
-  if (!all)
-    return std::nullopt;
-  return withinSumOfLeast(tables, *all, known);
 }

@@ -7,7 +7,7 @@
 #ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_RELAXATION_H
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_RELAXATION_H
 
-#include "VersionCosts.h"
+#include "OpChoices.h"
 #include <map>
 #include <memory>
 
@@ -34,39 +34,10 @@ struct Edge {
   unsigned op, value;
   /// Which of the op's edges it is, and of the value's.
   unsigned place, placeOfValue;
+  /// Whether the op has another edge, to a value behind this one, or before it.
+  bool goesForward, goesBackward;
   /// What its layouts, in the op's order, cost the op more, and the value less.
   Costs price;
-};
-
-/// The values of an op's edges, its results behind its operands, and by operand
-/// and result which edge it is on.
-struct EdgesOf {
-  explicit EdgesOf(const AssignmentProblem::Op &op);
-
-  llvm::SmallVector<unsigned, 4> values, edgeOf;
-  size_t numOperands = 0;
-};
-
-/// Layouts on all edges of an op, as numbers in OpChoices::layouts, and the
-/// cheapest choice that has them.
-struct OpOption {
-  llvm::SmallVector<uint16_t, 4> layouts;
-  double cost;
-  ChoiceIndex choice;
-};
-
-/// What an op may choose; shared by ops that are alike.
-struct OpChoices {
-  explicit OpChoices(size_t numEdges) : layouts(numEdges), columns(numEdges) {}
-  void add(const Choice &choice, ChoiceIndex index, const EdgesOf &edges);
-  /// Once all are added.
-  std::shared_ptr<const OpChoices> finish() &&;
-
-  std::vector<OpOption> options;
-  /// By edge.
-  std::vector<std::vector<NeededLayouts>> layouts;
-  /// The same as OpOption::layouts, by edge: what sweeps go through.
-  std::vector<std::vector<uint16_t>> columns;
 };
 
 /// A value's edges, its op's first, and what they cost; the costs are shared by
@@ -76,9 +47,6 @@ struct ValueFactor {
   const VersionCosts *costs = nullptr;
 };
 
-/// By op.
-using AllChoices = std::vector<std::shared_ptr<const OpChoices>>;
-
 /// The costs of values by their class and the layouts on their edges.
 using KnownVersionCosts = std::map<std::vector<LayoutId>, VersionCosts>;
 
@@ -87,6 +55,8 @@ class Relaxation {
 public:
   /// `known` outlives it.
   Relaxation(CostTables &tables, AllChoices choices, KnownVersionCosts &known);
+  /// Of choices that are left of another one's (keepChoices), at its prices.
+  Relaxation(const Relaxation &other, AllChoices left);
   const AllChoices &getChoices() const { return choices; }
   /// Goes forward and backward once.
   void sweep();
@@ -99,45 +69,33 @@ public:
   Marginals findMarginals();
   /// The choices with which a plan may cost no more than `known`.
   AllChoices choicesWithin(double known, const Marginals &marginals) const;
-  /// Takes the prices of layouts that are still there.
-  void takePrices(const Relaxation &other);
   std::vector<ChoiceIndex> decode() const;
 
 private:
   void addEdges(unsigned op);
-  void addCosts(unsigned value, KnownVersionCosts &known);
+  void addCosts(unsigned value);
   llvm::ArrayRef<NeededLayouts> layoutsOf(const Edge &edge) const {
     return choices[edge.op]->layouts[edge.place];
   }
   Costs costsOf(unsigned op) const;
   Costs excessOf(unsigned op, llvm::ArrayRef<std::vector<Costs>> known) const;
-  Costs opMarginal(const Edge &edge) const;
   void addToPrice(Edge &edge, llvm::ArrayRef<double> costs, double part);
-  std::vector<Costs> onTopOf(const ValueFactor &value) const;
-  std::vector<Costs> marginalsOf(const ValueFactor &value) const {
-    return value.costs->marginals(onTopOf(value));
-  }
-  bool goesOn(const Edge &edge, bool forward) const;
+  void takeMarginal(Edge &edge);
+  void onTopOf(const ValueFactor &value, std::vector<Costs> &onTop) const;
   void visit(unsigned value, bool forward);
 
   CostTables &tables;
+  KnownVersionCosts &known;
   AllChoices choices;
   std::vector<Edge> edges;
   std::vector<llvm::SmallVector<unsigned, 4>> edgesOfOp;
   /// Of each op's choices, at the prices of its edges.
   std::vector<Costs> costs;
   std::vector<ValueFactor> values;
+  /// Of one visit, kept for their memory.
+  Costs change;
+  std::vector<Costs> onTop, least;
 };
-
-/// All that ops may choose, nothing where one may choose too much; without what
-/// alone costs more than is left of `known` where all other ops cost their
-/// least.
-std::optional<AllChoices> allChoicesWithin(CostTables &tables, double known);
-
-/// With nothing but what is kept of the choices of one op.
-std::shared_ptr<const OpChoices>
-keepChoices(CostTables &tables, unsigned op, const OpChoices &choices,
-            llvm::function_ref<bool(size_t)> isKept);
 
 } // namespace shoal::assignment
 

@@ -17,35 +17,37 @@ static constexpr size_t kMostLayouts = 300;
 
 namespace {
 
-/// The metric closure of a value's reshards, needed layouts first.
+/// The metric closure of a value's reshards to needed layouts, which come
+/// first: versions are made of such and of what is made.
 class Closure {
 public:
   Closure(CostTables &tables, unsigned value, llvm::ArrayRef<LayoutId> needed,
           llvm::ArrayRef<LayoutId> made);
 
-  unsigned numNeeded() const { return free.empty() ? 0 : free[0].size(); }
+  unsigned numNeeded() const { return needed; }
   /// The number of a layout that is made.
   unsigned numberOf(LayoutId layout) const {
     return llvm::find(layouts, layout) - layouts.begin();
   }
   double operator()(unsigned from, unsigned to) const {
-    return costs[from * layouts.size() + to];
+    return costs[from * needed + to];
   }
   /// The needed layouts that cost nothing from there.
   const llvm::SmallBitVector &freeFrom(unsigned layout) const {
     return free[layout];
   }
-  /// Of a tree from `root` to both, which part at some layout.
+  /// Of a tree from `root` to both, which part there or at a needed layout.
   double treeCost(unsigned root, unsigned a, unsigned b) const {
-    double best = kForbidden;
-    for (unsigned parting = 0; parting < layouts.size(); ++parting)
+    double best = (*this)(root, a) + (*this)(root, b);
+    for (unsigned parting = 0; parting < needed; ++parting)
       best = std::min(best, (*this)(root, parting) + (*this)(parting, a) +
                                 (*this)(parting, b));
-    return best;
+    return std::min(best, kForbidden);
   }
 
 private:
   llvm::SmallVector<LayoutId> layouts;
+  size_t needed;
   Costs costs;
   std::vector<llvm::SmallBitVector> free;
 };
@@ -54,25 +56,25 @@ private:
 
 Closure::Closure(CostTables &tables, unsigned value,
                  llvm::ArrayRef<LayoutId> needed, llvm::ArrayRef<LayoutId> made)
-    : layouts(needed) {
+    : layouts(needed), needed(needed.size()) {
   for (LayoutId layout : made)
     if (!llvm::is_contained(needed, layout))
       layouts.push_back(layout);
-  size_t n = layouts.size();
+  size_t n = needed.size();
   for (LayoutId from : layouts)
-    for (LayoutId to : layouts)
+    for (LayoutId to : needed)
       costs.push_back(tables.reshard(value, from, to));
   for (size_t via = 0; via < n; ++via) // Floyd and Warshall
-    for (size_t from = 0; from < n; ++from) {
+    for (size_t from = 0; from < layouts.size(); ++from) {
       double first = costs[from * n + via];
       if (first < kForbidden)
         for (size_t to = 0; to < n; ++to)
           costs[from * n + to] =
               std::min(costs[from * n + to], first + costs[via * n + to]);
     }
-  for (size_t from = 0; from < n; ++from) {
-    llvm::SmallBitVector &own = free.emplace_back(needed.size());
-    for (size_t to = 0; to < needed.size(); ++to)
+  for (size_t from = 0; from < layouts.size(); ++from) {
+    llvm::SmallBitVector &own = free.emplace_back(n);
+    for (size_t to = 0; to < n; ++to)
       own[to] = costs[from * n + to] == 0;
   }
 }
@@ -189,9 +191,16 @@ VersionCosts::VersionCosts(
       mostNeeded += ofUser[0].size();
   }
   auto layouts = llvm::to_vector(llvm::make_first_range(numbers));
-  if (std::max(layouts.size(), made.size()) > kMostLayouts) {
-    for (size_t i = 0; i < made.size(); ++i)
-      addSteps([](unsigned) { return 0; });
+  if (std::max(layouts.size(), made.size()) > kMostLayouts)
+    return;
+  if (needed.size() == 1 && mostNeeded == 1) {
+    // No other version is on the way.
+    Costs byMade;
+    byMade.reserve(made.size() * needed[0].size());
+    for (LayoutId from : made)
+      for (const NeededLayouts &to : needed[0])
+        byMade.push_back(tables.reshard(value, from, to[0]));
+    addPairs(byMade);
     return;
   }
   Closure costs(tables, value, layouts, made);
@@ -208,6 +217,18 @@ VersionCosts::VersionCosts(
       found.addMore();
     sets.push_back(found.take());
   }
+}
+
+void VersionCosts::addPairs(llvm::ArrayRef<double> byMade) {
+  size_t numNeeds = needs[0].size();
+  pairs.assign(byMade.begin(), byMade.end());
+  for (double &cost : pairs)
+    if (cost >= kForbidden)
+      cost = kInfinite;
+  transposed.reserve(pairs.size());
+  for (size_t need = 0; need < numNeeds; ++need)
+    for (size_t at = need; at < pairs.size(); at += numNeeds)
+      transposed.push_back(pairs[at]);
 }
 
 void VersionCosts::addSteps(llvm::function_ref<double(unsigned)> costOf) {
@@ -241,15 +262,54 @@ void VersionCosts::addSteps(llvm::function_ref<double(unsigned)> costOf) {
 // Marginals
 //===----------------------------------------------------------------------===//
 
-std::vector<Costs> VersionCosts::marginals(llvm::ArrayRef<Costs> onTop) const {
-  return sets.empty() ? marginalsByDearest(onTop) : marginalsBySets(onTop);
+/// The least sums of a row's term and its costs, by column; then what is on top
+/// of these.
+static void minPlus(llvm::ArrayRef<double> rows, llvm::ArrayRef<double> terms,
+                    llvm::ArrayRef<double> onTop, Costs &least) {
+  size_t n = least.size();
+  const double *row = rows.data();
+  for (double term : terms) {
+    for (size_t i = 0; i < n; ++i) {
+      double sum = term + row[i];
+      least[i] = sum < least[i] ? sum : least[i];
+    }
+    row += n;
+  }
+  for (size_t i = 0; i < n; ++i)
+    least[i] += onTop[i];
 }
 
-static std::vector<Costs> infiniteAs(llvm::ArrayRef<Costs> lists) {
-  std::vector<Costs> all;
-  for (const Costs &list : lists)
-    all.emplace_back(list.size(), kInfinite);
-  return all;
+/// Where all layouts cost nothing.
+static void marginalsOfFree(llvm::ArrayRef<Costs> onTop,
+                            std::vector<Costs> &least) {
+  double all = 0;
+  Costs leastOf;
+  for (const Costs &own : onTop) {
+    leastOf.push_back(*llvm::min_element(own));
+    all += leastOf.back();
+  }
+  for (auto [own, ownLeast, cheapest] : llvm::zip_equal(onTop, least, leastOf))
+    for (auto [cost, result] : llvm::zip_equal(own, ownLeast))
+      result = all - cheapest + cost;
+}
+
+void VersionCosts::findMarginals(llvm::ArrayRef<Costs> onTop, Side asked,
+                                 std::vector<Costs> &least) const {
+  least.resize(onTop.size());
+  for (auto [own, result] : llvm::zip_equal(onTop, least))
+    result.assign(own.size(), kInfinite);
+  if (!pairs.empty()) {
+    if (asked & Maker)
+      minPlus(transposed, onTop[1], onTop[0], least[0]);
+    if (asked & Users)
+      minPlus(pairs, onTop[0], onTop[1], least[1]);
+  } else if (!sets.empty()) {
+    marginalsBySets(onTop, least);
+  } else if (!steps.empty()) {
+    marginalsByDearest(onTop, asked, least);
+  } else {
+    marginalsOfFree(onTop, least);
+  }
 }
 
 /// Each user's cheapest need of those that are there.
@@ -262,9 +322,8 @@ static double cheapestOf(size_t numNeeds, const Costs &onTop, IsThere isThere) {
   return least;
 }
 
-std::vector<Costs>
-VersionCosts::marginalsBySets(llvm::ArrayRef<Costs> onTop) const {
-  std::vector<Costs> least = infiniteAs(onTop);
+void VersionCosts::marginalsBySets(llvm::ArrayRef<Costs> onTop,
+                                   std::vector<Costs> &least) const {
   Costs cheapest(needs.size());
   for (auto [made, ofMade] : llvm::enumerate(sets))
     for (const VersionSet &set : ofMade) {
@@ -288,14 +347,12 @@ VersionCosts::marginalsBySets(llvm::ArrayRef<Costs> onTop) const {
           if (total - cheapest[user] + price < best && isThere(need))
             best = total - cheapest[user] + price;
     }
-  return least;
 }
 
 /// All users together pay for the dearest layout: each cost of a need may be
 /// that one's, and then all that costs no more is there.
-std::vector<Costs>
-VersionCosts::marginalsByDearest(llvm::ArrayRef<Costs> onTop) const {
-  std::vector<Costs> least = infiniteAs(onTop);
+void VersionCosts::marginalsByDearest(llvm::ArrayRef<Costs> onTop, Side asked,
+                                      std::vector<Costs> &least) const {
   // By user what is the cheapest on top, by step.
   std::vector<Costs> cheapest(needs.size());
   Costs totals;
@@ -315,6 +372,8 @@ VersionCosts::marginalsByDearest(llvm::ArrayRef<Costs> onTop) const {
     }
     for (double total : totals)
       least[0][made] = std::min(least[0][made], onTop[0][made] + total);
+    if (!(asked & Users))
+      continue;
     for (auto [user, order] : llvm::enumerate(own.needs)) {
       double others = kInfinite;
       size_t step = totals.size();
@@ -328,5 +387,4 @@ VersionCosts::marginalsByDearest(llvm::ArrayRef<Costs> onTop) const {
       }
     }
   }
-  return least;
 }

@@ -37,10 +37,13 @@ public:
                llvm::ArrayRef<LayoutId> made,
                llvm::ArrayRef<llvm::ArrayRef<NeededLayouts>> needed);
 
+  /// Whose marginals are asked for.
+  enum Side : unsigned { Maker = 1, Users = 2, All = Maker | Users };
   /// For the value's maker and each user what the value costs at least by what
   /// it makes or needs, where all of these come on top with these costs, in the
-  /// same order.
-  std::vector<Costs> marginals(llvm::ArrayRef<Costs> onTop) const;
+  /// same order. What is not asked for may be infinite.
+  void findMarginals(llvm::ArrayRef<Costs> onTop, Side asked,
+                     std::vector<Costs> &least) const;
 
 private:
   /// Of one user: what it may need, as numbers of layouts.
@@ -54,10 +57,16 @@ private:
   };
 
   void addSteps(llvm::function_ref<double(unsigned)> costOf);
-  std::vector<Costs> marginalsByDearest(llvm::ArrayRef<Costs> onTop) const;
-  std::vector<Costs> marginalsBySets(llvm::ArrayRef<Costs> onTop) const;
+  void addPairs(llvm::ArrayRef<double> byMade);
+  void marginalsByDearest(llvm::ArrayRef<Costs> onTop, Side asked,
+                          std::vector<Costs> &least) const;
+  void marginalsBySets(llvm::ArrayRef<Costs> onTop,
+                       std::vector<Costs> &least) const;
 
   std::vector<UserNeeds> needs;
+  /// Of one user, by made layout and what is needed, and the other way round;
+  /// empty where it is not one.
+  Costs pairs, transposed;
   /// By made layout.
   std::vector<Steps> steps;
   /// By made layout; empty where layouts are many.
