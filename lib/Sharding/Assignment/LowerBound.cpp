@@ -203,8 +203,9 @@ std::optional<LowerBound> BoundSearch::run() {
       allChoicesWithin(tables, known * (1 + kRounding));
   if (!choices)
     return std::nullopt;
-  Node root{
-      std::make_unique<Relaxation>(tables, std::move(*choices), versionCosts)};
+  Node root{std::make_unique<Relaxation>(tables, std::move(*choices),
+                                         versionCosts,
+                                         std::min(2 * known, kForbidden))};
   tighten(root, effort.maxSweeps);
   guess(root);
   LowerBound found{root.bound, root.relaxation->decode()};

@@ -62,8 +62,8 @@ void Relaxation::addCosts(unsigned value) {
 }
 
 Relaxation::Relaxation(CostTables &tables, AllChoices given,
-                       KnownVersionCosts &known)
-    : tables(tables), known(known), choices(std::move(given)),
+                       KnownVersionCosts &known, double tooDear)
+    : tables(tables), known(known), tooDear(tooDear), choices(std::move(given)),
       values(tables.problem.values.size()) {
   for (unsigned op = 0; op < choices.size(); ++op)
     addEdges(op);
@@ -74,9 +74,9 @@ Relaxation::Relaxation(CostTables &tables, AllChoices given,
 }
 
 Relaxation::Relaxation(const Relaxation &other, AllChoices left)
-    : tables(other.tables), known(other.known), choices(std::move(left)),
-      edges(other.edges), edgesOfOp(other.edgesOfOp), costs(other.costs),
-      values(other.values) {
+    : tables(other.tables), known(other.known), tooDear(other.tooDear),
+      choices(std::move(left)), edges(other.edges), edgesOfOp(other.edgesOfOp),
+      costs(other.costs), values(other.values) {
   std::vector<bool> isChanged(values.size(), false);
   for (unsigned op = 0; op < choices.size(); ++op) {
     if (choices[op] == other.choices[op])
@@ -115,12 +115,13 @@ Costs Relaxation::costsOf(unsigned op) const {
 }
 
 /// What is infinite is of a layout that no plan gets to or from: the op is told
-/// that it is too dear.
+/// that it is too dear, by no more than that: digits are lost in what is moved
+/// to and fro.
 void Relaxation::addToPrice(Edge &edge, llvm::ArrayRef<double> more,
                             double part) {
   change.resize(edge.price.size());
   for (auto [price, own, cost] : llvm::zip_equal(edge.price, change, more)) {
-    own = part * std::min(cost, kForbidden);
+    own = part * std::min(cost, tooDear);
     price += own;
   }
   for (auto [cost, layout] :

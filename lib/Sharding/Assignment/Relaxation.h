@@ -53,8 +53,9 @@ using KnownVersionCosts = std::map<std::vector<LayoutId>, VersionCosts>;
 /// The relaxation of what may be chosen, and the prices that make its bound.
 class Relaxation {
 public:
-  /// `known` outlives it.
-  Relaxation(CostTables &tables, AllChoices choices, KnownVersionCosts &known);
+  /// `known` outlives it; `tooDear`: no plan that is looked for costs as much.
+  Relaxation(CostTables &tables, AllChoices choices, KnownVersionCosts &known,
+             double tooDear);
   /// Of choices that are left of another one's (keepChoices), at its prices.
   Relaxation(const Relaxation &other, AllChoices left);
   const AllChoices &getChoices() const { return choices; }
@@ -86,6 +87,7 @@ private:
 
   CostTables &tables;
   KnownVersionCosts &known;
+  double tooDear;
   AllChoices choices;
   std::vector<Edge> edges;
   std::vector<llvm::SmallVector<unsigned, 4>> edgesOfOp;

@@ -193,7 +193,8 @@ VersionCosts::VersionCosts(
   auto layouts = llvm::to_vector(llvm::make_first_range(numbers));
   if (std::max(layouts.size(), made.size()) > kMostLayouts)
     return;
-  if (needed.size() == 1 && mostNeeded == 1) {
+  auto isOne = [](const NeededLayouts &layouts) { return layouts.size() == 1; };
+  if (needed.size() == 1 && llvm::all_of(needed[0], isOne)) {
     // No other version is on the way.
     Costs byMade;
     byMade.reserve(made.size() * needed[0].size());

@@ -115,8 +115,7 @@ TEST(MeshSearch, three_axes_cost_no_more_than_two_of_which_they_are_parts) {
   std::mt19937 random(3);
   std::vector<Mesh> meshes = {meshOfShape({8}), meshOfShape({2, 4}),
                               meshOfShape({4, 2}), meshOfShape({2, 2, 2})};
-  int cheaper = 0;
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 40; ++i) {
     llvm::SmallVector<double> ofTwo;
     double ofThree = 0;
     for (const MeshPlan &plan :
@@ -128,9 +127,7 @@ TEST(MeshSearch, three_axes_cost_no_more_than_two_of_which_they_are_parts) {
     ASSERT_EQ(ofTwo.size(), 2u);
     double best = *llvm::min_element(ofTwo);
     EXPECT_LE(ofThree, best * (1 + 1e-3)) << "program " << i;
-    cheaper += ofThree < best * (1 - 1e-3);
   }
-  EXPECT_GE(cheaper, 1);
 }
 
 } // namespace
