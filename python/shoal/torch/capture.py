@@ -111,6 +111,8 @@ def decomposed(program: torch.export.ExportedProgram) -> torch.export.ExportedPr
     """What torch.export.export gives, in the form of `export`: results are new tensors, composites stay whole."""
     # Inlining drops what a region without gradients stops: it is said by an op before.
     _stop_gradients(program.graph_module)
+    # Sizes are numbers here; what else torch asks of arguments may be of an example's memory, as that it is a view of another's.
+    program._guards_code = []
     return program.run_decompositions(_table())
 
 
