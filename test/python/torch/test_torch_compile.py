@@ -335,6 +335,27 @@ def test_optimisers_that_are_refused():
     assert "group 0: dampening=0.5" in refused(torch.optim.SGD(module.parameters(), 0.1, momentum=0.9, dampening=0.5))
 
 
+class Router(torch.nn.Module):
+    """Casts a part of its own in each pass."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.gate, self.dtype = torch.nn.Linear(8, 4), dtype
+
+    def forward(self, x):
+        self.gate = self.gate.to(self.dtype)
+        return torch.softmax(self.gate(x.to(self.dtype)), -1)
+
+
+def test_a_module_that_casts_its_parts():
+    """To the type that they have: nothing; to another one, in what is captured: refused."""
+    x = rows()
+    module = Router(torch.float32)
+    torch.testing.assert_close(st.compile(module, (x,))(x), module(x).detach())
+    with pytest.raises(TraceError, match=f"{__file__}:.*torch.export does not take the module"):
+        st.compile(Router(torch.float64), (x,))
+
+
 WRONG = {
     "mask": (lambda x: x[x > 0], "aten.index.Tensor is not supported: size u0, which only the run knows"),
     "item": (lambda x: x * x.sum().item() if x.sum().item() > 0 else x, "torch.where"),
@@ -344,6 +365,9 @@ WRONG = {
     "norm": (lambda x: F.embedding(x[0, :2].long() * 0, x.clone(), max_norm=1.0), "max_norm, by which rows"),
     "complex": (lambda x: torch.view_as_complex(x.reshape(-1, 2)).tanh().real, "aten.tanh.default.* is not supported: complex elements"),
     "effects": (lambda x: torch.linalg.cholesky(x.mT @ x), "an op with effects, whose order counts"),
+    "none": (lambda x, mask=None: x * mask[0], "give all, as attention_mask=: 'NoneType' object is not subscriptable"),
+    "attribute": (lambda x: x * x.no_such_attribute, "torch.export does not take the module: .*no_such_attribute"),
+    "key": (lambda x: {}["x"], "torch.export does not take the module: 'x'"),
     "strides": (lambda x: torch.as_strided(x, (2, 2), (1, 2)), "strides, which values have none of"),
 }
 
