@@ -3,6 +3,7 @@
 """Modules and functions of torch, compiled and run. Skipped where torch is not installed."""
 
 import copy
+import math
 import sys
 
 import pytest
@@ -123,6 +124,26 @@ def test_random_numbers_are_by_a_seed():
     assert abs((first == 0).float().mean().item() - 0.25) < 6 * (0.25 * 0.75 / 4096) ** 0.5
     assert first.unique().tolist() == pytest.approx([0.0, 4 / 3])
     assert "seed" not in [tensor.name for tensor in st.compile(module.eval(), (x,)).executable.inputs]
+
+
+def drawn(x):
+    """What routers draw: jitter, Gumbel's noise, scores around scores."""
+    jitter = x * torch.empty_like(x).uniform_(0.9, 1.1)
+    gumbel = -torch.empty_like(x).exponential_(2.0).log()
+    around = torch.normal(x, torch.full_like(x, 0.1))
+    return jitter, gumbel, around, F.gumbel_softmax(x, hard=True)
+
+
+def test_noise_of_routers():
+    """Means and deviations of 4096 numbers, within six of their own deviations."""
+    exe = st.compile(drawn, (torch.ones(64, 64),))
+    jitter, gumbel, around, hard = exe(torch.ones(64, 64), seed=5)
+    assert 0.9 <= jitter.min() < 0.905 and 1.095 < jitter.max() <= 1.1
+    for sample, mean, deviation in ((jitter, 1.0, 0.2 / 12**0.5), (gumbel, 0.5772 + math.log(2), math.pi / 6**0.5), (around, 1.0, 0.1)):
+        assert abs(sample.mean().item() - mean) < 6 * deviation / 64
+        assert abs(sample.std().item() - deviation) < 12 * deviation / 64
+    assert torch.equal(hard.sum(-1), torch.ones(64)) and hard.sum(0).max() < 8
+    assert not torch.equal(exe(torch.ones(64, 64), seed=6)[0], jitter)
 
 
 def test_gshards_layer_sends_two_all_to_alls():
