@@ -239,11 +239,12 @@ def _check_micro_batches(graph: Graph, count: int) -> None:
 
 def _optimizer_of(optimizer: Any, module: torch.nn.Module, graph: Graph) -> Optimizer:
     """The one that is given, for the parameters that the loss reads and that need gradients."""
-    parameters = {name: p for name, p in module.named_parameters(remove_duplicate=False) if p.requires_grad}
-    trained = frozenset(given.name for given in graph.inputs if given.kind == "parameter" and given.name in parameters)
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    read = [given.name for given in graph.inputs if given.kind == "parameter" and given.name in parameters]
+    trained = frozenset(name for name in read if parameters[name].requires_grad)
     listed = optimizer if isinstance(optimizer, (list, tuple)) and not isinstance(optimizer, Transform) else [optimizer]
     if listed and all(isinstance(one, torch.optim.Optimizer) for one in listed):
-        return of_torch(listed, {name: parameters[name] for name in sorted(trained)})
+        return of_torch(listed, {name: parameters[name] for name in sorted(trained)}, parameters.values())
     if isinstance(optimizer, Transform):
         return of_shoal(optimizer, trained)
     raise TraceTypeError(f"optimizer: expected one of torch.optim or shoal.optim, got {type(optimizer).__name__}")
