@@ -357,27 +357,30 @@ def test_optimisers_that_are_refused():
 
 
 class Branches(torch.nn.Module):
-    """Of three matrices one is frozen and one is not read."""
+    """Of five matrices one is frozen, one is not read, one is read without gradients, and one chooses places."""
 
     def __init__(self):
         super().__init__()
         torch.manual_seed(0)
-        self.moved, self.frozen, self.unread = (torch.nn.Linear(8, 8) for _ in range(3))
+        self.moved, self.frozen, self.unread, self.stopped, self.chooses = (torch.nn.Linear(8, 8) for _ in range(5))
         self.frozen.requires_grad_(False)
 
     def forward(self, x):
-        return self.frozen(torch.tanh(self.moved(x)))
+        with torch.no_grad():
+            x = x + self.stopped(x)
+        return self.frozen(torch.tanh(self.moved(x))) * F.one_hot(self.chooses(x).argmax(-1), 8)
 
 
 def test_parameters_without_gradients_stay():
-    """As of torch, in a group that has all of a module's, or none that moves; what is of no module is an error."""
+    """As in torch, weights' decay too, in a group that none moves in; what is of no module is an error."""
     module, twin, x = Branches(), Branches(), rows()
 
     def loss(module, x):
         return module(x).square().mean()
 
     def optimizer(m):
-        return torch.optim.AdamW([{"params": m.moved.parameters()}, {"params": [*m.frozen.parameters(), *m.unread.parameters()]}], lr=1e-2, weight_decay=0.5)
+        groups = [[*m.moved.parameters(), *m.stopped.parameters(), *m.chooses.parameters()], [*m.frozen.parameters(), *m.unread.parameters()]]
+        return torch.optim.AdamW([{"params": group} for group in groups], lr=1e-2, weight_decay=0.5)
 
     step, theirs = st.train_step(module, loss, optimizer(module), x), optimizer(twin)
     for _ in range(3):
