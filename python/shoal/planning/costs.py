@@ -14,7 +14,7 @@ from shoal.planning.programs import Kind, Setting
 from shoal.simulation.forecast import Forecast, Row
 from shoal.simulation.machines import Machine
 
-__all__ = ["Costs", "around_costs", "attention_seconds", "layer_costs", "optimizer_costs", "rounding_seconds", "typed_share"]
+__all__ = ["Costs", "around_costs", "attention_seconds", "forward_rows", "layer_costs", "optimizer_costs", "rounding_seconds", "typed_share"]
 
 _SUMS = ("reduce_scatter", "all_reduce")
 # A backward pass multiplies five times where the forward pass does twice.
@@ -47,6 +47,12 @@ def layer_costs(forecast: Forecast, setting: Setting, kind: Kind, machine: Machi
     rounding = rounding_seconds(setting, kind, machine)
     kernels = [Row("round", rounding, runs=1, bytes=0, bound="memory", type=setting.mapping.type)] if rounding else []
     return Costs(micro=(*_priced(rows, setting, kind, machine), *kernels))
+
+
+def forward_rows(forecast: Forecast) -> tuple[Row, ...]:
+    """Of a layer, those in front of its loss."""
+    names = [row.layer for row in forecast.rows]
+    return forecast.rows[: names.index(LOSS)]
 
 
 def _counted(forecast: Forecast) -> list[Row]:

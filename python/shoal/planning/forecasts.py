@@ -20,12 +20,12 @@ from shoal.frontend.tracing import Program
 from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.moe.layout import Layout
-from shoal.planning.costs import Costs, around_costs, layer_costs, optimizer_costs
+from shoal.planning.costs import Costs, around_costs, forward_rows, layer_costs, optimizer_costs
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Held, held_of, weight_bytes
 from shoal.planning.programs import Kind, Setting, around_program, kinds_of, layer_program, optimizer_program
-from shoal.simulation.forecast import Forecast
+from shoal.simulation.forecast import Forecast, Row
 from shoal.simulation.machines import Machine, node_of
 from shoal.simulation.simulate import simulate_text
 
@@ -34,11 +34,13 @@ __all__ = ["Layer", "Programs", "boundary_bytes", "in_threads", "key_of", "layer
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of a kind: rows of a micro-batch, bytes that its backward pass finds saved and that it works with."""
+    """A layer of a kind: rows of a micro-batch, bytes that its backward pass finds saved and that it works with, and rows of
+    its forward pass as the program has them."""
 
     costs: Costs
     saved: float
     working: float
+    forward: tuple[Row, ...] = ()
 
 
 def boundary_bytes(setting: Setting) -> int:
@@ -135,8 +137,8 @@ class _Job:
 
 
 class Programs:
-    """Of a model on a machine. options: as of `forecast_of`, and `verify_each` of `simulate_text`, which is off here: all
-    programs come from one place."""
+    """Of a model on a machine. options: as of `forecast_of`, `verify_each` of `simulate_text`, which is off here, as all
+    programs come from one place, and `with_experts` and `by_products` of `Setting`."""
 
     def __init__(self, config: ModelConfig, machine: Machine, /, **options: Any):
         self.config, self.machine = config, machine
@@ -150,13 +152,14 @@ class Programs:
         found["overlap_memory"] = 0
         self._options = {"target": "cuda", "cache": False, "verify_each": False, **found, **options}
         self._machine: str | None = self._options.pop("machine", None)
+        self._own = {name: self._options.pop(name) for name in ("with_experts", "by_products") if name in self._options}
         self._made: dict[Hashable, Any] = {}
         # How many programs were.
         self.simulated = 0
 
     def setting(self, mapping: Mapping) -> Setting:
         """Of this model."""
-        made = Setting(self.config, mapping, self._node)
+        made = Setting(self.config, mapping, self._node, **self._own)
         # The same for all of them, and for all of which groups of devices are the same.
         made.__dict__["shapes"] = self._shapes
         groups = _GROUPS(mapping)
@@ -249,4 +252,5 @@ def _layer(setting: Setting, kind: Kind, made: Forecast, machine: Machine) -> La
     if setting.mapping.recompute == "full":
         held = 0
     weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting)
-    return Layer(layer_costs(made, setting, kind, machine), saved, max(made.memory - weights - saved, 0))
+    working = max(made.memory - weights - saved, 0)
+    return Layer(layer_costs(made, setting, kind, machine), saved, working, forward_rows(made))

@@ -20,7 +20,9 @@ from shoal.frontend import pytrees
 from shoal.frontend.annotations import P, constrain
 from shoal.frontend.autodiff import vjp
 from shoal.frontend.contraction import einsum
+from shoal.frontend.creation import ones_like
 from shoal.frontend.naming import named_scope
+from shoal.frontend.nn import one_hot
 from shoal.frontend.reduction import sum as sum_of
 from shoal.frontend.remat import as_kernels, remat
 from shoal.frontend.tracing import Program, TensorSpec, trace_program
@@ -61,11 +63,15 @@ class Kind:
 
 @dataclass(frozen=True)
 class Setting:
-    """A model on the devices of a stage. node: how many devices of the machine the fastest links join."""
+    """A model on the devices of a stage. node: how many devices of the machine the fastest links join. with_experts: what
+    makes x, and a loss beside it, of x, parameters, model, layout and window, where it is not the model's own layer.
+    by_products: an embedding's rows are found by a product with one-hot rows."""
 
     config: ModelConfig
     mapping: Mapping
     node: int | None = None
+    with_experts: Callable[..., tuple[Value, Value]] | None = None
+    by_products: bool = False
 
     @property
     def element(self) -> str:
@@ -162,8 +168,11 @@ def _applied(setting: Setting, kind: Kind) -> Any:
     if setting.mapping.dispatch == "flex":
         config = replace(config, moe=config.moe.replace(moe_token_dispatcher_type="flex"))
 
-    def layer(x: Value, params: Tree) -> Value:
-        return apply_layer(x, params, config, layout, kind.window).x
+    def layer(x: Value, params: Tree) -> tuple[Value, list[Value]]:
+        if kind.has_experts and setting.with_experts is not None:
+            made, loss = setting.with_experts(x, params, config, layout, kind.window)
+            return made, [loss]
+        return apply_layer(x, params, config, layout, kind.window).x, []
 
     if setting.mapping.recompute == "full":
         return remat(layer, policy="nothing", collectives="repeat")
@@ -197,13 +206,14 @@ def layer_program(setting: Setting, kind: Kind) -> Program:
     layer = _applied(setting, kind)
 
     def step(params: Tree, x: Value, cos: Value, sin: Value) -> Any:
-        def forward(params: Tree, x: Value) -> Value:
+        def forward(params: Tree, x: Value) -> tuple[Value, list[Value]]:
             with named_scope("layers.0"):
-                return between(layout, layer(between(layout, x), params))
+                y, losses = layer(between(layout, x), params)
+                return between(layout, y), losses
 
         with turned_by(cos, sin), _kernels(mapping):
-            y, pull = vjp(forward, params, x)
-            grads, dx = pull(between(layout, loss_of(y)))
+            (y, losses), pull = vjp(forward, params, x)
+            grads, dx = pull((between(layout, loss_of(y)), [ones_like(loss) for loss in losses]))
         return dx, _measured(grads, left)
 
     rows = layout.P("dp", "sp", None) if layout.mesh else None
@@ -252,10 +262,15 @@ def around_program(setting: Setting) -> Program:
     params, whole, parts = around_parts(setting)
     left = _left_in(setting, params, whole, parts)
 
+    def looked_up(table: Value, ids: Value) -> Value:
+        if not setting.by_products:
+            return table[ids]
+        return einsum("BSV,VM->BSM", one_hot(ids, config.vocab_size, setting.element), table)
+
     def step(params: Tree, x: Value, tokens: Value) -> Any:
         def loss(params: Tree, x: Value) -> tuple[Value, Value]:
             with named_scope("embed"):
-                embedded = between(layout, params["embed"][tokens[:, :-1]])
+                embedded = between(layout, looked_up(params["embed"], tokens[:, :-1]))
             with named_scope("head"):
                 x = layout.constrain(norm(between(layout, x), params["norm"], config), "dp", "cp", None)
                 head = params.get("head", params["embed"])
@@ -288,26 +303,24 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     left = {name: _left_in(setting, masters[name], whole[name], parts[name]) for name in masters}
     optimizer = optim.adamw(1e-4)
     # Types alone: arrays of this size are not made.
-    begin = trace_program(optimizer.init, (masters,), None, name="init")
+    begin = trace_program(lambda trees: {name: optimizer.init(tree) for name, tree in trees.items()}, (masters,), None, name="init")
     state = pytrees.unflatten(begin.out_tree, list(begin.outputs.values()))
 
+    def updated(name: str, master: Tree, grads: Tree, state: Tree) -> tuple[Tree, Tree, Tree]:
+        with named_scope(name):
+            # Over devices, where the optimiser's state of them is.
+            summed = _constrained(grads, kept[name] if layout.mesh else None)
+            updates, new = optimizer.update(summed, state, master)
+            master = optim.apply_updates(master, updates)
+            return pytrees.map_leaves(lambda leaf: leaf.astype(setting.element), master), master, new
+
     def step(masters: Tree, grads: Tree, state: Tree) -> Any:
-        # Over devices, where the optimiser's state of them is.
-        summed = {}
-        for name, tree in grads.items():
-            with named_scope(name):
-                summed[name] = _constrained(tree, kept[name] if layout.mesh else None)
-        updates, new = optimizer.update(summed, state, masters)
-        masters = optim.apply_updates(masters, updates)
-        narrow = {}
-        for name, tree in masters.items():
-            with named_scope(name):
-                narrow[name] = pytrees.map_leaves(lambda master: master.astype(setting.element), tree)
-        return narrow, masters, new
+        made = {name: updated(name, masters[name], grads[name], state[name]) for name in masters}
+        return tuple({name: each[place] for name, each in made.items()} for place in range(3))
 
     if layout.mesh is None:
         return trace_program(step, (masters, masters, state), None, name="optimizer")
-    like = optim.shardings_like(state, masters, kept)
+    like = {name: optim.shardings_like(state[name], masters[name], kept[name]) for name in masters}
     results = (parts if setting.mapping.zero == 3 else whole, kept, like)
     return trace_program(
         step, (masters, masters, state), layout.mesh, in_shardings=(kept, left, like), out_shardings=results, name="optimizer"
