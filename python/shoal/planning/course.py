@@ -87,8 +87,10 @@ def step_of(
     """Of layers of each kind, each with how many there are. boundary: bytes that a stage sends to the next."""
     send = _send(mapping, machine, boundary)
     whole = sum(_layer(each, mapping, machine) * count for each, count in layers)
-    slowest = _slowest(mapping, whole, sum(count for _, count in layers), around, send)
-    passed = passage(mapping, slowest, whole + around.micro + send * 2 * (mapping.pp - 1))
+    # Layers that predict further tokens are as the last one.
+    further = mapping.mtp * _layer(layers[-1][0], mapping, machine)
+    slowest = _slowest(mapping, whole, sum(count for _, count in layers), around, further) + _waited_for(mapping, send)
+    passed = passage(mapping, slowest, whole + further + around.micro + send * 2 * (mapping.pp - 1))
     each_batch = passed.work / mapping.micro_batches
     sums = _beside(_of_stage("sums", mapping, layers, around), mapping.sums_beside, _BACKWARD * each_batch)
     gathers = _beside(_of_stage("gathers", mapping, layers, around), mapping.gathers_beside, _FORWARD * each_batch)
@@ -110,15 +112,15 @@ def _layer(each: Spent, mapping: Mapping, machine: Machine) -> float:
     return max(each.sent, each.computed + beside * machine.overlap_tax)
 
 
-def _slowest(mapping: Mapping, layers: float, count: int, around: Around, send: float) -> float:
+def _slowest(mapping: Mapping, layers: float, count: int, around: Around, further: float) -> float:
     """The stage that all others wait for. Stages have whole layers: where these are not divisible by stages, some have one
-    less, the last one, which has the head, first of all."""
+    less, the last one, which has the head and layers that predict further tokens, first of all."""
     if mapping.pp == 1:
-        return layers + around.micro
+        return layers + around.micro + further
     most = layers_of_stage(count, mapping.pp)
     left_out = min(most * mapping.pp - count, most)
     each = layers / count
-    return max(most * each, (most - left_out) * each + around.behind) + _waited_for(mapping, send)
+    return max(most * each, (most - left_out) * each + around.behind + further)
 
 
 def _waited_for(mapping: Mapping, send: float) -> float:

@@ -26,6 +26,7 @@ PLAN_FLAGS = {
     "fp8-format": "type of the layers' products",
     "global-batch-size": "global_batch",
     "micro-batch-size": "micro_batch",
+    "mtp-num-layers": "mtp",
     "moe-enable-deepep": "dispatch flex is the same with it",
     "moe-flex-dispatcher-backend": "dispatch flex is the same with each of them",
     "moe-token-dispatcher-type": "dispatch: flex once to a node, others as the model has it",
@@ -74,6 +75,7 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
         "exchange_beside": switched(flags, "overlap-moe-expert-parallel-comm"),
         "dispatch": _dispatch(flags),
         "type": "f8E4M3FN" if "fp8-format" in flags else "bf16",
+        "mtp": size(flags, "mtp-num-layers") if "mtp-num-layers" in flags else 0,
     }
     if "global-batch-size" in flags:
         said["global_batch"] = size(flags, "global-batch-size")
@@ -88,9 +90,9 @@ _SAID_BY = {
     "global_batch": ("global-batch-size",), "sequence": ("seq-length",), "cp_comm_type": ("cp-comm-type",),
     "recompute": ("recompute-granularity",), "exchange_beside": ("overlap-moe-expert-parallel-comm",),
     "zero": ("use-distributed-optimizer", "data-parallel-sharding-strategy", "use-megatron-fsdp", "use-torch-fsdp2"),
-    "type": ("fp8-format",), "dispatch": ("moe-token-dispatcher-type",),
+    "type": ("fp8-format",), "dispatch": ("moe-token-dispatcher-type",), "mtp": ("mtp-num-layers",),
 }  # fmt: skip
-_SIZES = {"tp", "cp", "pp", "ep", "etp", "stages", "micro_batch", "global_batch", "sequence"}
+_SIZES = {"tp", "cp", "pp", "ep", "etp", "stages", "micro_batch", "global_batch", "sequence", "mtp"}
 
 
 def fields_of(arguments: str | Sequence[str], devices: int) -> dict[str, Any]:

@@ -86,9 +86,9 @@ def key_of(part: str, mapping: Mapping) -> Hashable:
     """What a part's program depends on: mappings with equal ones share it. part: "layer", of experts, "dense", "around" or
     "optimizer"."""
     if part == "optimizer" or mapping.zero == 3:
-        every = (mapping.stage_devices, mapping.ep, mapping.etp)
+        every = (mapping.stage_devices, mapping.ep, mapping.etp, mapping.mtp)
         return _PROGRAM(mapping), every, () if part == "optimizer" else _ROWS(mapping)
-    rows = {"layer": _ROWS(mapping), "dense": (mapping.micro_batch, mapping.recompute), "around": mapping.micro_batch}
+    rows = {"layer": _ROWS(mapping), "dense": (mapping.micro_batch, mapping.recompute), "around": (mapping.micro_batch, mapping.mtp)}
     return _PROGRAM(mapping), rows[part]
 
 

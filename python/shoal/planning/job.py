@@ -65,7 +65,8 @@ class Plan:
     @property
     def flops(self) -> float:
         """Operations a second of a device, of the model's arithmetic."""
-        return flops_of_token(self.config, self.mapping.sequence) * self.tokens_per_second / self.mapping.devices
+        each = flops_of_token(self.config, self.mapping.sequence, self.mapping.mtp)
+        return each * self.tokens_per_second / self.mapping.devices
 
     @property
     def mfu(self) -> float:

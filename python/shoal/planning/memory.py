@@ -13,7 +13,7 @@ from shoal.frontend import pytrees
 from shoal.models import parameters
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting, around_parts, layer_parts
-from shoal.planning.schedule import in_flight, shares_of_stage
+from shoal.planning.schedule import in_flight, layers_of_stage, shares_of_stage
 
 __all__ = ["Held", "Memory", "around_bytes", "held_of", "memory_of", "weight_bytes"]
 
@@ -97,6 +97,9 @@ def memory_of(
     """Of a stage with as many whole layers as any has, of each kind its share. saved: bytes of a layer of each kind that its
     backward pass finds, of a micro-batch."""
     share = shares_of_stage([kind.count for kind in kinds], mapping.pp)
+    # Layers that predict further tokens are as the last one, and take the places that are left of the last stage.
+    most = layers_of_stage(sum(kind.count for kind in kinds), mapping.pp)
+    share[-1] += max(mapping.mtp - min(most * mapping.pp - sum(kind.count for kind in kinds), most), 0)
     totals = list(held.around)
     for each, count in zip(held.layers, share):
         for place, part in enumerate(each):
@@ -109,6 +112,8 @@ def around_bytes(setting: Setting) -> tuple[float, ...]:
     """Weights, gradients and state of the embedding or the head, which the first stage and the last one have; of one
     stage both."""
     tree, whole, parts = around_parts(setting)
-    names = [[name] for name in tree if name != "norm"] if setting.mapping.pp > 1 else [list(tree)]
+    # The last stage has the embedding, too, where it is the head, and where further tokens are predicted.
+    last = [name for name in tree if name != "norm" and (name != "embed" or "head" not in tree or setting.mapping.mtp)]
+    names = [["embed"], last] if setting.mapping.pp > 1 else [list(tree)]
     held = [_held(*({n: part[n] for n in names_of} for part in (tree, whole, parts)), setting) for names_of in names]
     return max(held)

@@ -25,6 +25,7 @@ from shoal.frontend.naming import named_scope
 from shoal.frontend.nn import one_hot
 from shoal.frontend.reduction import sum as sum_of
 from shoal.frontend.remat import as_kernels, remat
+from shoal.frontend.structure import concatenate
 from shoal.frontend.tracing import Program, TensorSpec, trace_program
 from shoal.frontend.value import Value
 from shoal.models import parameters
@@ -253,7 +254,11 @@ def _row(leaf: Value, place: Any) -> Value:
 
 
 def _around_shapes(setting: Setting) -> Tree:
-    return {name: node for name, node in setting.shapes.items() if name != "layers"}
+    """With what puts a token that is predicted together with what a layer made, for a layer behind the last one."""
+    made = {name: node for name, node in setting.shapes.items() if name != "layers"}
+    model = setting.config.hidden_size
+    further = {"product": (2 * model, model), "norm": (model,), "token_norm": (model,), "last_norm": (model,)}
+    return {**made, **({"mtp": [further] * setting.mapping.mtp} if setting.mapping.mtp else {})}
 
 
 def around_program(setting: Setting) -> Program:
@@ -267,29 +272,45 @@ def around_program(setting: Setting) -> Program:
             return table[ids]
         return einsum("BSV,VM->BSM", one_hot(ids, config.vocab_size, setting.element), table)
 
-    def step(params: Tree, x: Value, tokens: Value) -> Any:
-        def loss(params: Tree, x: Value) -> tuple[Value, Value]:
-            with named_scope("embed"):
-                embedded = between(layout, looked_up(params["embed"], tokens[:, :-1]))
-            with named_scope("head"):
-                x = layout.constrain(norm(between(layout, x), params["norm"], config), "dp", "cp", None)
-                head = params.get("head", params["embed"])
-                logits = layout.constrain(einsum("BSM,VM->BSV", x, head), "dp", "cp", "tp")
-            with named_scope("loss"):
-                total, weight = cross_entropy_sum(logits, tokens[:, 1:])
-                return total / weight, embedded
+    def predicted(x: Value, scale: Value, params: Tree, tokens: Value) -> Value:
+        with named_scope("head"):
+            x = layout.constrain(norm(between(layout, x), scale, config), "dp", "cp", None)
+            head = params.get("head", params["embed"])
+            logits = layout.constrain(einsum("BSM,VM->BSV", x, head), "dp", "cp", "tp")
+        with named_scope("loss"):
+            total, weight = cross_entropy_sum(logits, tokens)
+            return total / weight
 
-        (value, embedded), pull = vjp(loss, params, x)
-        grads, dx = pull((value, embedded))
-        return dx, _measured(grads, left)
+    def joined(x: Value, own: Tree, params: Tree, tokens: Value) -> Value:
+        """What a layer that predicts a further token is given."""
+        with named_scope("mtp"):
+            token = norm(between(layout, looked_up(params["embed"], tokens)), own["token_norm"], config)
+            both = concatenate([norm(between(layout, x), own["norm"], config), token], -1)
+            return between(layout, einsum("BSN,NM->BSM", both, own["product"]))
+
+    def step(params: Tree, xs: Tree, tokens: Value) -> Any:
+        def loss(params: Tree, xs: Tree) -> tuple[Value, list[Value]]:
+            with named_scope("embed"):
+                made = [between(layout, looked_up(params["embed"], tokens[:, :-1]))]
+            total = predicted(xs[0], params["norm"], params, tokens[:, 1:])
+            for x, behind, own in zip(xs, xs[1:], params.get("mtp", [])):
+                made.append(joined(x, own, params, tokens[:, 1:]))
+                total = total + predicted(behind, own["last_norm"], params, tokens[:, 1:])
+            return total, made
+
+        (value, made), pull = vjp(loss, params, xs)
+        grads, dxs = pull((value, made))
+        return dxs, _measured(grads, left)
 
     rows = layout.P("dp", "sp", None) if layout.mesh else None
     batch = layout.size("dp") * mapping.micro_batch
     x = TensorSpec((batch, mapping.sequence, config.hidden_size), setting.element)
     tokens = TensorSpec((batch, mapping.sequence + 1), "int32")
     stored = parts if mapping.zero == 3 else whole
-    shardings = (stored, rows, layout.P("dp", None)) if layout.mesh else None
-    return trace_program(step, (params, x, tokens), layout.mesh, in_shardings=shardings, name="around")
+    # What the last layer made, and what each layer behind it did.
+    xs = [x] * (mapping.mtp + 1)
+    shardings = (stored, [rows] * len(xs), layout.P("dp", None)) if layout.mesh else None
+    return trace_program(step, (params, xs, tokens), layout.mesh, in_shardings=shardings, name="around")
 
 
 def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:

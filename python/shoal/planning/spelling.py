@@ -42,6 +42,7 @@ def megatron_flags(mapping: Mapping) -> list[str]:
         words += ["--num-virtual-stages-per-pipeline-rank", str(mapping.stages)]
     words += ["--micro-batch-size", str(mapping.micro_batch), "--global-batch-size", str(mapping.global_batch)]
     words += ["--seq-length", str(mapping.sequence)]
+    words += ["--mtp-num-layers", str(mapping.mtp)] if mapping.mtp else []
     if mapping.cp > 1:
         words += ["--cp-comm-type", mapping.cp_comm_type]
     if mapping.dispatch == "flex":
