@@ -28,8 +28,9 @@ class Mapping:
     stages: of each device, one behind the other: interleaved where there are several.
     recompute: "none"; "selective": results of products, and what is sent, are held, and norms and activations computed
       again; or "full": of a layer its input alone is held.
-    zero: what is stored in parts over data parallelism: 0 nothing, 1 the optimiser's state, 2 gradients, too, 3
-      parameters, too.
+    zero: what is stored in parts over data parallelism: 0 nothing, 1 the optimiser's state, 2 gradients, too, which are then
+      summed by each micro-batch, 3 parameters, too, which each layer gathers forward and back.
+    whole_at_start: parameters in parts are made whole first, all of a device's, before they are cut.
     sums_beside, gathers_beside: gradients are summed, and parameters gathered, while others compute.
     dispatch: where rows are exchanged, "alltoall", or "flex": once to each node that has one of a token's experts.
     exchange_beside: experts' exchanges run beside another micro-batch's kernels.
@@ -60,6 +61,7 @@ class Mapping:
     type: str = "bf16"
     fused_attention: bool = True
     mtp: int = 0
+    whole_at_start: bool = False
 
     def __post_init__(self) -> None:
         if self.etp is None:

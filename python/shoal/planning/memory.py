@@ -24,22 +24,25 @@ _WIDE_WEIGHT = 4
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of the stage that holds most. buffers: what a layer, or the head, needs while it computes."""
+    """Bytes of the stage that holds most. buffers: what a layer needs while it computes. start: how many more a device
+    holds before training begins, where parameters are made whole."""
 
     weights: float
     gradients: float
     optimizer: float
     activations: float
     buffers: float
+    start: float = 0.0
 
     @property
     def total(self) -> float:
         """All of it."""
-        return self.weights + self.gradients + self.optimizer + self.activations + self.buffers
+        return sum(self.parts().values())
 
     def parts(self) -> dict[str, float]:
         """By name."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        found = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {name: size for name, size in found.items() if size or name != "start"}
 
 
 def elements_of(tree: Any, shardings: Any, setting: Setting) -> float:
@@ -66,15 +69,28 @@ def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, f
     zero = setting.mapping.zero
     full, split = (elements_of(tree, places, setting) for places in (whole, parts))
     return (
-        (_WIDE_WEIGHT if setting.mapping.type == "f32" else _WEIGHT) * (split if zero >= 3 else full),
+        _width(setting) * (split if zero >= 3 else full),
         _GRADIENT * (split if zero >= 2 else full),
         _STATE * (split if zero >= 1 else full),
     )
 
 
+def _width(setting: Setting) -> int:
+    """Bytes of an element of a weight."""
+    return _WIDE_WEIGHT if setting.mapping.type == "f32" else _WEIGHT
+
+
 def weight_bytes(setting: Setting, kind: Kind) -> float:
-    """Of a layer's parameters, as its program has them."""
-    return _held(*layer_parts(setting, kind), setting)[0]
+    """Of a layer's parameters, as its program has them: whole."""
+    tree, whole, _ = layer_parts(setting, kind)
+    return _width(setting) * elements_of(tree, whole, setting)
+
+
+def gathered_bytes(setting: Setting, kind: Kind) -> float:
+    """What a layer has whole for a while of what is stored in parts: parameters of its own and of the next one, which are
+    gathered meanwhile, and its gradients until they are summed."""
+    zero, whole = setting.mapping.zero, weight_bytes(setting, kind)
+    return (2 * whole if zero >= 3 else 0) + (whole / _width(setting) * _GRADIENT if zero >= 2 else 0)
 
 
 @dataclass(frozen=True)
@@ -83,12 +99,18 @@ class Held:
 
     layers: tuple[tuple[float, float, float], ...]
     around: tuple[float, ...]
+    # Of parameters, were they whole: of a layer of each kind, and last of what is around.
+    whole: tuple[float, ...] = ()
 
 
 def held_of(setting: Setting, kinds: Sequence[Kind]) -> Held:
     """Of a stage's devices; as exact as the layout's shardings."""
     layers = tuple(_held(*layer_parts(setting, kind), setting) for kind in kinds)
-    return Held(layers, around_bytes(setting))
+    whole: list[float] = []
+    if setting.mapping.whole_at_start:
+        tree, places, _ = around_parts(setting)
+        whole = [weight_bytes(setting, kind) for kind in kinds] + [_width(setting) * elements_of(tree, places, setting)]
+    return Held(layers, around_bytes(setting), tuple(whole))
 
 
 def memory_of(
@@ -105,7 +127,8 @@ def memory_of(
         for place, part in enumerate(each):
             totals[place] += part * count
     activations = sum(each * count for each, count in zip(saved, share)) * in_flight(mapping)
-    return Memory(*totals, activations, buffers)
+    start = sum(each * count for each, count in zip(held.whole, [*share, 1]))
+    return Memory(*totals, activations, buffers, max(start - sum(totals) - activations - buffers, 0.0))
 
 
 def around_bytes(setting: Setting) -> tuple[float, ...]:

@@ -147,12 +147,10 @@ def _addends(setting: Setting, tree: Tree, shardings: Tree) -> Tree:
     return _by_copies(setting, tree, shardings, change)
 
 
-def _left_in(setting: Setting, tree: Tree, whole: Tree, parts: Tree) -> Tree:
-    """Where a micro-batch leaves its gradients: they are summed over devices once in a step, but what is whole on no
-    device is summed into its parts at once. None where there is one device."""
-    if setting.layout.mesh is None:
-        return None
-    return parts if setting.mapping.zero == 3 else _addends(setting, tree, whole)
+def _left_in(setting: Setting, tree: Tree, whole: Tree) -> Tree:
+    """Where a micro-batch leaves its gradients: as addends, which the optimiser's program sums. None where there is one
+    device."""
+    return None if setting.layout.mesh is None else _addends(setting, tree, whole)
 
 
 @contextlib.contextmanager
@@ -178,8 +176,8 @@ def _applied(setting: Setting, kind: Kind) -> Any:
     if setting.mapping.recompute == "full":
         return remat(layer, policy="nothing", collectives="repeat")
     if setting.mapping.recompute == "selective":
-        return remat(layer, policy="dots", collectives="params" if setting.mapping.zero == 3 else "save")
-    return remat(layer, policy="everything", collectives="params") if setting.mapping.zero == 3 else layer
+        return remat(layer, policy="dots", collectives="save")
+    return layer
 
 
 def layer_parts(setting: Setting, kind: Kind) -> tuple[Tree, Tree, Tree]:
@@ -201,9 +199,8 @@ def layer_program(setting: Setting, kind: Kind) -> Program:
     """A layer of a kind, forward and back, for a micro-batch. What is behind it lies between: all of its forward pass is
     run, and what is computed again is run behind that."""
     config, layout, mapping = setting.config, setting.layout, setting.mapping
-    params, whole, parts = layer_parts(setting, kind)
-    stored = parts if mapping.zero == 3 else whole
-    left = _left_in(setting, params, whole, parts)
+    params, whole, _ = layer_parts(setting, kind)
+    left = _left_in(setting, params, whole)
     layer = _applied(setting, kind)
 
     def step(params: Tree, x: Value, cos: Value, sin: Value) -> Any:
@@ -220,7 +217,7 @@ def layer_program(setting: Setting, kind: Kind) -> Program:
     rows = layout.P("dp", "sp", None) if layout.mesh else None
     x = TensorSpec((layout.size("dp") * mapping.micro_batch, mapping.sequence, config.hidden_size), setting.element)
     turns = TensorSpec((mapping.sequence, 1, _turned(config) // 2), "float32")
-    shardings = (stored, rows, None, None) if layout.mesh else None
+    shardings = (whole, rows, None, None) if layout.mesh else None
     return trace_program(step, (params, x, turns, turns), layout.mesh, in_shardings=shardings, name=f"layer_{kind.first}")
 
 
@@ -264,8 +261,8 @@ def _around_shapes(setting: Setting) -> Tree:
 def around_program(setting: Setting) -> Program:
     """The embedding, and the head with the loss, forward and back, for a micro-batch."""
     config, layout, mapping = setting.config, setting.layout, setting.mapping
-    params, whole, parts = around_parts(setting)
-    left = _left_in(setting, params, whole, parts)
+    params, whole, _ = around_parts(setting)
+    left = _left_in(setting, params, whole)
 
     def looked_up(table: Value, ids: Value) -> Value:
         if not setting.by_products:
@@ -306,22 +303,22 @@ def around_program(setting: Setting) -> Program:
     batch = layout.size("dp") * mapping.micro_batch
     x = TensorSpec((batch, mapping.sequence, config.hidden_size), setting.element)
     tokens = TensorSpec((batch, mapping.sequence + 1), "int32")
-    stored = parts if mapping.zero == 3 else whole
     # What the last layer made, and what each layer behind it did.
     xs = [x] * (mapping.mtp + 1)
-    shardings = (stored, [rows] * len(xs), layout.P("dp", None)) if layout.mesh else None
+    shardings = (whole, [rows] * len(xs), layout.P("dp", None)) if layout.mesh else None
     return trace_program(step, (params, xs, tokens), layout.mesh, in_shardings=shardings, name="around")
 
 
 def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
-    """AdamW of one layer of each kind, and of what is around, from the gradients that devices have: new parameters."""
+    """AdamW of one layer of each kind, and of what is around, from the gradients that devices have: new parameters, which are
+    gathered, with ZeRO-3 by the next layers that need them."""
     config, layout = setting.config, setting.layout
     named = {f"layers.{kind.first}": setting.shapes["layers"][kind.first] for kind in kinds} | {"around": _around_shapes(setting)}
     whole = {name: parameters.shardings_of(shapes, config.moe, layout) for name, shapes in named.items()}
     masters = {name: specs(tree, WIDE) for name, tree in named.items()}
     parts = {name: _zero_shardings(setting, masters[name], whole[name]) for name in masters}
     kept = parts if setting.mapping.zero else whole
-    left = {name: _left_in(setting, masters[name], whole[name], parts[name]) for name in masters}
+    left = {name: _left_in(setting, masters[name], whole[name]) for name in masters}
     optimizer = optim.adamw(1e-4)
     # Types alone: arrays of this size are not made.
     begin = trace_program(lambda trees: {name: optimizer.init(tree) for name, tree in trees.items()}, (masters,), None, name="init")
@@ -342,7 +339,7 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     if layout.mesh is None:
         return trace_program(step, (masters, masters, state), None, name="optimizer")
     like = {name: optim.shardings_like(state[name], masters[name], kept[name]) for name in masters}
-    results = (parts if setting.mapping.zero == 3 else whole, kept, like)
+    results = (whole, kept, like)
     return trace_program(
         step, (masters, masters, state), layout.mesh, in_shardings=(kept, left, like), out_shardings=results, name="optimizer"
     )
