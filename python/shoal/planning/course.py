@@ -91,13 +91,14 @@ def step_of(
     # Layers that predict further tokens are as the last one.
     further = mapping.mtp * _layer(layers[-1][0], mapping, machine)
     slowest = _slowest(mapping, whole, sum(count for _, count in layers), around, further) + _waited_for(mapping, send)
-    passed = passage(mapping, slowest, whole + further + around.micro + send * 2 * (mapping.pp - 1))
+    passed = passage(mapping, slowest, whole + further + around.micro, send * 2 * (mapping.pp - 1))
     each_batch = passed.work / mapping.micro_batches
+    most = layers_of_stage(sum(count for _, count in layers), mapping.pp)
     sums = gathers = 0.0
     if mapping.zero < 2:
-        sums = _beside(_of_stage("sums", mapping, layers, around), mapping.sums_beside, _BACKWARD * each_batch)
+        sums = _beside(_of_stage("sums", mapping, layers, around), mapping.sums_beside, _BACKWARD * each_batch, most, machine)
     if mapping.zero < 3:
-        gathers = _beside(_of_stage("gathers", mapping, layers, around), mapping.gathers_beside, _FORWARD * each_batch)
+        gathers = _beside(_of_stage("gathers", mapping, layers, around), mapping.gathers_beside, _FORWARD * each_batch, most, machine)
     parts = {
         "micro-batches": passed.work,
         "pipeline's waiting": passed.bubble,
@@ -165,8 +166,13 @@ def _of_stage(name: str, mapping: Mapping, layers: Sequence[tuple[Spent, int]], 
     return sum(getattr(each, name) * share for (each, _), share in zip(layers, shares)) + getattr(around.spent, name)
 
 
-def _beside(seconds: float, is_beside: bool, room: float) -> float:
-    return max(seconds - (room if is_beside else 0.0), 0.0)
+def _beside(seconds: float, is_beside: bool, room: float, layers: float, machine: Machine) -> float:
+    """How much longer a step is for what each of so many layers sends while another one computes, and room is as long as all of
+    them compute. The first one to gather, and the last one to sum, have nothing beside them; kernels are slower meanwhile."""
+    if not is_beside or not machine.overlaps or layers == 0:
+        return seconds
+    exposed = max(seconds - room * (layers - 1) / layers, seconds / layers)
+    return exposed + (seconds - exposed) * machine.overlap_tax
 
 
 def _exposed_in(

@@ -49,6 +49,7 @@ def megatron_flags(mapping: Mapping) -> list[str]:
         words += ["--moe-token-dispatcher-type", "flex", "--moe-flex-dispatcher-backend", "deepep"]
     words += _RECOMPUTED[mapping.recompute]
     words += _STORED[mapping.zero]
+    words += ["--init-model-with-meta-device"] if mapping.zero == 3 and not mapping.whole_at_start else []
     words += [flag for name, flag in _SWITCHES.items() if getattr(mapping, name)]
     return [*words, *(["--fp8-format", "hybrid"] if mapping.type.startswith("f8") else ["--bf16"])]
 

@@ -219,8 +219,16 @@ def folding() -> Table:
         bars.append(Bar(f"order of {model}'s mappings, Kendall's tau {tau:.2f} of at least 0.9", int(tau >= 0.9), 1))
     right = sum(published == simulated for published, simulated in large)
     bars.append(Bar("out of memory, and not, also with layers computed again", right, len(large)))
-    note = f"The one factor, of all MCore rows, is {factor:.2f}. MFU is of steps without recomputation."
-    return Table(made["title"], made["source"], made["assumed"], rows, bars, (note,))
+    notes = (
+        f"The one factor, of all MCore rows, is {factor:.2f}. MFU is of steps without recomputation.",
+        "FSDP of Llama3-8x70B holds least while it trains: it is its parameters over tp 8, 116 GB, that fit nowhere before they are cut. "
+        "TP+EP+DP fits in the model if its layers are computed again, with 73 of its 76 GB parameters, gradients and the optimizer's state. What the head works with "
+        "(1 GB), a communicator for each group (0.5 to 0.7 GB of each, NVIDIA/nccl issue 964) and pieces of free memory that are "
+        "too small are not in it, and what of these was too much is not known; without recomputation, as MFU is simulated, it does not fit, but "
+        "neither would MCore of 8x22B-G8T8, which ran.",
+        "FSDP without EP is slower here than published: PyTorch's own, which Megatron-LM refuses with EP, sums in bfloat16.",
+    )
+    return Table(made["title"], made["source"], made["assumed"], rows, bars, notes)
 
 
 def scaling() -> Table:
