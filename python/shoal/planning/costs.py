@@ -44,9 +44,9 @@ def _scaled(rows: Iterable[Row], by: float) -> tuple[Row, ...]:
 def layer_costs(forecast: Forecast, setting: Setting, kind: Kind, machine: Machine) -> Costs:
     """Of a layer, with kernels that those who train have and its program has not."""
     rows = [row for row in _counted(forecast) if row.layer != LOSS]
-    more = {"round": rounding_seconds(setting, kind, machine), "sort": sorting_seconds(setting, kind, machine)}
+    more = {"round": rounding_seconds(setting, kind, machine), "rows in order": sorting_seconds(setting, kind, machine)}
     kernels = [
-        Row(name, seconds, runs=1, bytes=0, bound="memory", layer="layers.0/experts" if name == "sort" else "", type=setting.mapping.type)
+        Row(name, seconds, runs=1, bytes=0, bound="memory", layer="layers.0/experts" if name == "rows in order" else "", type=setting.mapping.type)
         for name, seconds in more.items()
         if seconds
     ]

@@ -367,7 +367,7 @@ _HEAD = """# Simulated beside published
 {figures}
 
 Every figure called simulated is: none was measured by us, and nothing ran on these machines. Programs are Shoal's, of the models'
-layers, partitioned and compiled for GPUs, attention as one kernel ([Machines.md](../guide/Machines.md)); the machines' files say what
+layers, partitioned and compiled for GPUs, attention as one kernel but in GShard's ([Machines.md](../guide/Machines.md)); the machines' files say what
 each of their numbers is from. They are calibrated on products' and exchanges' figures alone (arXiv 2504.14960, table 2; DeepEP's README; the rows
 of EP 8 of arXiv 2603.07685, table 7), and the TPU's, whose links' share and time of a message are fitted to GShard's share of exchanges with 128
 experts and to its all-to-all that is 9 times as slow: these two rows are no test. All others are held out, and no constant is fitted to them.
