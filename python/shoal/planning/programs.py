@@ -34,9 +34,10 @@ from shoal.models.config import ModelConfig, Window, described
 from shoal.models.layer import apply_layer, between
 from shoal.models.rope import turned_by
 from shoal.layers.labels import cross_entropy_sum
+from shoal.moe.exchanging import shared_by
 from shoal.moe.layout import Layout
 from shoal.moe.parameters import OF_EXPERTS
-from shoal.planning.kernels import as_one_kernel, loss_of
+from shoal.planning.kernels import as_one_kernel, loss_of, placed
 from shoal.planning.mapping import Mapping
 
 __all__ = ["Kind", "Setting", "around_parts", "around_program", "kinds_of", "layer_parts", "layer_program", "optimizer_program"]
@@ -156,9 +157,9 @@ def _left_in(setting: Setting, tree: Tree, whole: Tree) -> Tree:
 @contextlib.contextmanager
 def _kernels(mapping: Mapping) -> Iterator[None]:
     """Norms and activations are segments of their own, but where the layer is one: what an inner segment is given is
-    saved, and nothing of that would be computed again."""
+    saved, and nothing of that would be computed again. Devices that share experts gather rows, and no weights."""
     segments = as_kernels() if mapping.recompute == "none" else contextlib.nullcontext()
-    with segments, as_one_kernel() if mapping.fused_attention else contextlib.nullcontext():
+    with segments, shared_by(placed), as_one_kernel() if mapping.fused_attention else contextlib.nullcontext():
         yield
 
 

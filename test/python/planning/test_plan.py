@@ -184,6 +184,17 @@ def test_rows_are_copied_into_the_order_of_several_experts():
     assert copies == {4: pytest.approx(4 * 4 * 4 * MACHINE.price_kernel(2 * rows)), 8: 0}
 
 
+def test_devices_that_share_experts_gather_rows_and_no_weights():
+    """Of 16 experts of 256 hidden units over 2 x 4 devices, which are less than the rows of 16,384 tokens."""
+    many = from_config("mixtral-8x7b", **{**SIZES, "num_local_experts": 16, "intermediate_size": 256}).config
+    plan = forecast_of(many, MACHINE, Mapping(8, tp=4, ep=2, sequence=16384))
+    sending = [line for line in plan.lines if line.where == "experts" and line.is_collective and line.bound.startswith("link")]
+    seconds = {line.what.split()[0]: line.seconds for line in sending if not line.what.startswith("ragged")}
+    # Two of each in four layers: forward, and of cotangents. A device has a quarter of 32,768 rows of 512 elements.
+    whole = MACHINE.price("all_gather", [(4, 1)], 2 * 16384 * 512 * 2 * 3 // 4)
+    assert seconds == {name: pytest.approx(4 * 2 * whole, rel=0.02) for name in ("all_gather", "reduce_scatter")}
+
+
 def test_a_layer_that_predicts_a_further_token_is_the_last_stages():
     """With another head and product, where it makes this one the slowest: of one stage it is one layer more."""
     plain, further = (forecast_of(CONFIG, MACHINE, BASE.replace(pp=1, mtp=mtp)) for mtp in (0, 1))
