@@ -10,12 +10,12 @@ from typing import Any
 
 from shoal.errors import TraceError
 from shoal.frontend.autodiff import value_and_grad
-from shoal.frontend.tracing import Program, TensorSpec, trace_program
+from shoal.frontend.tracing import Program, trace_program
 from shoal.frontend.value import Value
 from shoal.mesh import Mesh
 from shoal.torch.graph import Graph
 from shoal.torch.importer import Hooks, Importer, check
-from shoal.torch.programs import evaluate, result_order
+from shoal.torch.programs import evaluate, result_order, spec_of
 from shoal.torch.settings import Settings
 
 PREFIX = "grad."
@@ -40,9 +40,7 @@ def write_gradients(
         raise TraceError(f'gradients: expected a result "loss" but got {", ".join(result_order(graph))}')
     given, told = shardings or {}, settings or Settings(is_differentiated=True)
     specs = OrderedDict(
-        (each.name, TensorSpec(each.type.shape, each.type.dtype, given.get(each.name)))
-        for each in graph.inputs
-        if each.type is not None
+        (each.name, spec_of(each.type, given.get(each.name))) for each in graph.inputs if each.type is not None
     )
 
     def main(**values: Value) -> OrderedDict[str, Value]:

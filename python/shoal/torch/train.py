@@ -31,6 +31,7 @@ from shoal.torch.calls import Call
 from shoal.torch.capture import export, keep_frames
 from shoal.torch.fx import from_fx
 from shoal.torch.graph import Graph, Node, Ref, Type
+from shoal.torch.halves import complex_inputs, outer_type
 from shoal.torch.importer import Hooks, Importer, check
 from shoal.torch.optimizers import Optimizer, of_shoal, of_torch
 from shoal.torch.programs import evaluate
@@ -91,7 +92,7 @@ class TrainStep:
     def _arguments(self, batch: Any) -> dict[str, Any]:
         """By the program's names; InputError of another shape or type than the example's."""
         given = {name: to_numpy(value) for name, value in self._call.arguments((batch,), {}).items()}
-        types = {each.name: each.type for each in self._call.graph.inputs if each.type is not None}
+        types = {each.name: outer_type(each.type) for each in self._call.graph.inputs if each.type is not None}
         for name, value in given.items():
             part = types[name]
             expected = Type((part.shape[0] * self._parts, *part.shape[1:]), part.dtype) if self._parts > 1 else part
@@ -107,7 +108,8 @@ class TrainStep:
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Parameters and buffers as the module's state_dict() has them, tied ones under each name."""
         known = {**self.state.buffers, **self.state.params}
-        tensors = {name: to_torch(value) for name, value in known.items()}
+        pairs = complex_inputs(self._call.graph)
+        tensors = {name: to_torch(value, name in pairs) for name, value in known.items()}
         tensors |= {other: tensors[name] for other, name in self._aliases.items() if name in tensors}
         return {name: tensor for name, tensor in tensors.items() if name in self._kept}
 

@@ -3,6 +3,7 @@
 """Modules and functions of torch, compiled and run. Skipped where torch is not installed."""
 
 import copy
+import math
 import sys
 
 import pytest
@@ -123,6 +124,26 @@ def test_random_numbers_are_by_a_seed():
     assert abs((first == 0).float().mean().item() - 0.25) < 6 * (0.25 * 0.75 / 4096) ** 0.5
     assert first.unique().tolist() == pytest.approx([0.0, 4 / 3])
     assert "seed" not in [tensor.name for tensor in st.compile(module.eval(), (x,)).executable.inputs]
+
+
+def drawn(x):
+    """What routers draw: jitter, Gumbel's noise, scores around scores."""
+    jitter = x * torch.empty_like(x).uniform_(0.9, 1.1)
+    gumbel = -torch.empty_like(x).exponential_(2.0).log()
+    around = torch.normal(x, torch.full_like(x, 0.1))
+    return jitter, gumbel, around, F.gumbel_softmax(x, hard=True)
+
+
+def test_noise_of_routers():
+    """Means and deviations of 4096 numbers, within six of their own deviations."""
+    exe = st.compile(drawn, (torch.ones(64, 64),))
+    jitter, gumbel, around, hard = exe(torch.ones(64, 64), seed=5)
+    assert 0.9 <= jitter.min() < 0.905 and 1.095 < jitter.max() <= 1.1
+    for sample, mean, deviation in ((jitter, 1.0, 0.2 / 12**0.5), (gumbel, 0.5772 + math.log(2), math.pi / 6**0.5), (around, 1.0, 0.1)):
+        assert abs(sample.mean().item() - mean) < 6 * deviation / 64
+        assert abs(sample.std().item() - deviation) < 12 * deviation / 64
+    assert torch.equal(hard.sum(-1), torch.ones(64)) and hard.sum(0).max() < 8
+    assert not torch.equal(exe(torch.ones(64, 64), seed=6)[0], jitter)
 
 
 def test_gshards_layer_sends_two_all_to_alls():
@@ -335,6 +356,27 @@ def test_optimisers_that_are_refused():
     assert "group 0: dampening=0.5" in refused(torch.optim.SGD(module.parameters(), 0.1, momentum=0.9, dampening=0.5))
 
 
+class Router(torch.nn.Module):
+    """Casts a part of its own in each pass."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.gate, self.dtype = torch.nn.Linear(8, 4), dtype
+
+    def forward(self, x):
+        self.gate = self.gate.to(self.dtype)
+        return torch.softmax(self.gate(x.to(self.dtype)), -1)
+
+
+def test_a_module_that_casts_its_parts():
+    """To the type that they have: nothing; to another one, in what is captured: refused."""
+    x = rows()
+    module = Router(torch.float32)
+    torch.testing.assert_close(st.compile(module, (x,))(x), module(x).detach())
+    with pytest.raises(TraceError, match=f"{__file__}:.*torch.export does not take the module"):
+        st.compile(Router(torch.float64), (x,))
+
+
 WRONG = {
     "mask": (lambda x: x[x > 0], "aten.index.Tensor is not supported: size u0, which only the run knows"),
     "item": (lambda x: x * x.sum().item() if x.sum().item() > 0 else x, "torch.where"),
@@ -342,8 +384,11 @@ WRONG = {
     "counts": (lambda x: torch.bincount(x.long().reshape(-1)), r"write torch.where, or say the size: torch._check\(y.shape"),
     "classes": (lambda x: F.one_hot(x.abs().long()), "give num_classes="),
     "norm": (lambda x: F.embedding(x[0, :2].long() * 0, x.clone(), max_norm=1.0), "max_norm, by which rows"),
-    "complex": (lambda x: torch.view_as_complex(x.reshape(-1, 2)).abs(), "complex"),
+    "complex": (lambda x: torch.view_as_complex(x.reshape(-1, 2)).tanh().real, "aten.tanh.default.* is not supported: complex elements"),
     "effects": (lambda x: torch.linalg.cholesky(x.mT @ x), "an op with effects, whose order counts"),
+    "none": (lambda x, mask=None: x * mask[0], "give all, as attention_mask=: 'NoneType' object is not subscriptable"),
+    "attribute": (lambda x: x * x.no_such_attribute, "torch.export does not take the module: .*no_such_attribute"),
+    "key": (lambda x: {}["x"], "torch.export does not take the module: 'x'"),
     "strides": (lambda x: torch.as_strided(x, (2, 2), (1, 2)), "strides, which values have none of"),
 }
 
