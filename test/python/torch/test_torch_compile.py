@@ -173,8 +173,8 @@ OPTIMISERS = {
         ],
         lr=1e-2,
     ),
-    "Adam": lambda m: torch.optim.Adam([p for p in m.parameters() if p.requires_grad], lr=1e-2, betas=(0.8, 0.9), weight_decay=0.01),
-    "SGD": lambda m: torch.optim.SGD([p for p in m.parameters() if p.requires_grad], lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
+    "Adam": lambda m: torch.optim.Adam(m.parameters(), lr=1e-2, betas=(0.8, 0.9), weight_decay=0.01),
+    "SGD": lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
 }
 
 
@@ -354,6 +354,44 @@ def test_optimisers_that_are_refused():
     assert "torch.optim.rmsprop.RMSprop is not supported; expected one of SGD, Adam, AdamW, Adafactor, Muon" in refused(torch.optim.RMSprop(module.parameters()))
     assert "group 0: amsgrad=True is not supported; expected False" in refused(torch.optim.Adam(module.parameters(), amsgrad=True))
     assert "group 0: dampening=0.5" in refused(torch.optim.SGD(module.parameters(), 0.1, momentum=0.9, dampening=0.5))
+
+
+class Branches(torch.nn.Module):
+    """Of five matrices one is frozen, one is not read, one is read without gradients, and one chooses places."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.moved, self.frozen, self.unread, self.stopped, self.chooses = (torch.nn.Linear(8, 8) for _ in range(5))
+        self.frozen.requires_grad_(False)
+
+    def forward(self, x):
+        with torch.no_grad():
+            x = x + self.stopped(x)
+        return self.frozen(torch.tanh(self.moved(x))) * F.one_hot(self.chooses(x).argmax(-1), 8)
+
+
+def test_parameters_without_gradients_stay():
+    """As in torch, weights' decay too, in a group that none moves in; what is of no module is an error."""
+    module, twin, x = Branches(), Branches(), rows()
+
+    def loss(module, x):
+        return module(x).square().mean()
+
+    def optimizer(m):
+        groups = [[*m.moved.parameters(), *m.stopped.parameters(), *m.chooses.parameters()], [*m.frozen.parameters(), *m.unread.parameters()]]
+        return torch.optim.AdamW([{"params": group} for group in groups], lr=1e-2, weight_decay=0.5)
+
+    step, theirs = st.train_step(module, loss, optimizer(module), x), optimizer(twin)
+    for _ in range(3):
+        step(x)
+        theirs.zero_grad()
+        loss(twin, x).backward()
+        theirs.step()
+    ours = step.state_dict()
+    torch.testing.assert_close(ours, {name: value for name, value in twin.state_dict().items() if name in ours}, rtol=1e-4, atol=1e-6)
+    with pytest.raises(UnsupportedError, match="optimizer: group 0: parameter 2 is none of the module's"):
+        st.train_step(module, loss, torch.optim.SGD([*module.moved.parameters(), torch.nn.Parameter(x)], lr=0.1), x)
 
 
 class Router(torch.nn.Module):
