@@ -231,12 +231,47 @@ static void split(rt::EinsumOp op) {
   numBytes += whole - bytes;
 }
 
+/// Whether the op moves elements, or pads, for its reader.
+static bool isMoved(Operation *op) {
+  if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op))
+    return movesElements(generic);
+  return isa_and_nonnull<tensor::InsertSliceOp>(op);
+}
+
+/// What is moved for several products is moved for each of them alone, as is
+/// what that is moved from: a convolution and the gradient of its kernel read
+/// the same patches, and would hold them all the while between. Those that are
+/// whole at both all the same become one again when equal ops are merged.
+static void ownMoved(OpOperand &reads) {
+  Operation *maker = reads.get().getDefiningOp(), *reader = reads.getOwner();
+  if (!isMoved(maker) || maker->getBlock() != reader->getBlock())
+    return;
+  if (!maker->hasOneUse()) {
+    // What else reads it finds it there, whole.
+    if (llvm::any_of(maker->getUsers(), [&](Operation *user) {
+          return isa<rt::EinsumOp>(reader) ? !isa<rt::EinsumOp>(user)
+                                           : !isMoved(user);
+        }))
+      return;
+    maker = OpBuilder(reader).clone(*maker);
+    reads.set(maker->getResult(0));
+  }
+  auto generic = dyn_cast<linalg::GenericOp>(maker);
+  unsigned numMoved = generic ? generic.getNumDpsInputs() : 1;
+  for (OpOperand &operand : maker->getOpOperands().take_front(numMoved))
+    ownMoved(operand);
+}
+
 namespace {
 
 struct SplitProducts : shoal::impl::SplitProductsBase<SplitProducts> {
   void runOnOperation() override {
     SmallVector<rt::EinsumOp> products;
     getOperation().walk([&](rt::EinsumOp op) { products.push_back(op); });
+    // The first one keeps what is there.
+    for (rt::EinsumOp op : llvm::reverse(products))
+      for (unsigned number : {0, 1})
+        ownMoved(op->getOpOperand(number));
     for (rt::EinsumOp op : products)
       split(op);
   }

@@ -119,13 +119,13 @@ ProblemSearch::chooseNothing(const Plan *) {
 }
 
 /// No work is done twice there. From there the search gets to plans that it
-/// would not find from those that trade arithmetic for bytes at once. From
-/// nothing split it would get to the plan that it gets to at the true price.
+/// would not find from those that trade arithmetic for bytes at once. Neither
+/// of the two starts leads to all of them.
 std::optional<ProblemSearch::Choices>
 ProblemSearch::chooseDearArithmetic(const Plan *) {
   tables.setFlopsPerByte(options.flopsPerByte / 10);
   // Moves of the most ops take the longest.
-  Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(1),
+  Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(2),
                          llvm::ArrayRef(moves).drop_back());
   tables.setFlopsPerByte(options.flopsPerByte);
   Choices choices;

@@ -13,7 +13,7 @@ from shoal.frontend import pytrees
 from shoal.models import parameters
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting, around_parts, layer_parts
-from shoal.planning.schedule import in_flight, shares_of_stage
+from shoal.planning.schedule import in_flight, layers_of_stage, shares_of_stage
 
 __all__ = ["Held", "Memory", "around_bytes", "held_of", "memory_of", "weight_bytes"]
 
@@ -24,22 +24,25 @@ _WIDE_WEIGHT = 4
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of the stage that holds most. buffers: what a layer, or the head, needs while it computes."""
+    """Bytes of the stage that holds most. buffers: what a layer needs while it computes. start: how many more a device
+    holds before training begins, where parameters are made whole."""
 
     weights: float
     gradients: float
     optimizer: float
     activations: float
     buffers: float
+    start: float = 0.0
 
     @property
     def total(self) -> float:
         """All of it."""
-        return self.weights + self.gradients + self.optimizer + self.activations + self.buffers
+        return sum(self.parts().values())
 
     def parts(self) -> dict[str, float]:
         """By name."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        found = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {name: size for name, size in found.items() if size or name != "start"}
 
 
 def elements_of(tree: Any, shardings: Any, setting: Setting) -> float:
@@ -66,15 +69,28 @@ def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, f
     zero = setting.mapping.zero
     full, split = (elements_of(tree, places, setting) for places in (whole, parts))
     return (
-        (_WIDE_WEIGHT if setting.mapping.type == "f32" else _WEIGHT) * (split if zero >= 3 else full),
+        _width(setting) * (split if zero >= 3 else full),
         _GRADIENT * (split if zero >= 2 else full),
         _STATE * (split if zero >= 1 else full),
     )
 
 
+def _width(setting: Setting) -> int:
+    """Bytes of an element of a weight."""
+    return _WIDE_WEIGHT if setting.mapping.type == "f32" else _WEIGHT
+
+
 def weight_bytes(setting: Setting, kind: Kind) -> float:
-    """Of a layer's parameters, as its program has them."""
-    return _held(*layer_parts(setting, kind), setting)[0]
+    """Of a layer's parameters, as its program has them: whole."""
+    tree, whole, _ = layer_parts(setting, kind)
+    return _width(setting) * elements_of(tree, whole, setting)
+
+
+def gathered_bytes(setting: Setting, kind: Kind) -> float:
+    """What a layer has whole for a while of what is stored in parts: parameters of its own and of the next one, which are
+    gathered meanwhile, and its gradients until they are summed."""
+    zero, whole = setting.mapping.zero, weight_bytes(setting, kind)
+    return (2 * whole if zero >= 3 else 0) + (whole / _width(setting) * _GRADIENT if zero >= 2 else 0)
 
 
 @dataclass(frozen=True)
@@ -83,12 +99,18 @@ class Held:
 
     layers: tuple[tuple[float, float, float], ...]
     around: tuple[float, ...]
+    # Of parameters, were they whole: of a layer of each kind, and last of what is around.
+    whole: tuple[float, ...] = ()
 
 
 def held_of(setting: Setting, kinds: Sequence[Kind]) -> Held:
     """Of a stage's devices; as exact as the layout's shardings."""
     layers = tuple(_held(*layer_parts(setting, kind), setting) for kind in kinds)
-    return Held(layers, around_bytes(setting))
+    whole: list[float] = []
+    if setting.mapping.whole_at_start:
+        tree, places, _ = around_parts(setting)
+        whole = [weight_bytes(setting, kind) for kind in kinds] + [_width(setting) * elements_of(tree, places, setting)]
+    return Held(layers, around_bytes(setting), tuple(whole))
 
 
 def memory_of(
@@ -97,18 +119,24 @@ def memory_of(
     """Of a stage with as many whole layers as any has, of each kind its share. saved: bytes of a layer of each kind that its
     backward pass finds, of a micro-batch."""
     share = shares_of_stage([kind.count for kind in kinds], mapping.pp)
+    # Layers that predict further tokens are as the last one, and take the places that are left of the last stage.
+    most = layers_of_stage(sum(kind.count for kind in kinds), mapping.pp)
+    share[-1] += max(mapping.mtp - min(most * mapping.pp - sum(kind.count for kind in kinds), most), 0)
     totals = list(held.around)
     for each, count in zip(held.layers, share):
         for place, part in enumerate(each):
             totals[place] += part * count
     activations = sum(each * count for each, count in zip(saved, share)) * in_flight(mapping)
-    return Memory(*totals, activations, buffers)
+    start = sum(each * count for each, count in zip(held.whole, [*share, 1]))
+    return Memory(*totals, activations, buffers, max(start - sum(totals) - activations - buffers, 0.0))
 
 
 def around_bytes(setting: Setting) -> tuple[float, ...]:
     """Weights, gradients and state of the embedding or the head, which the first stage and the last one have; of one
     stage both."""
     tree, whole, parts = around_parts(setting)
-    names = [[name] for name in tree if name != "norm"] if setting.mapping.pp > 1 else [list(tree)]
+    # The last stage has the embedding, too, where it is the head, and where further tokens are predicted.
+    last = [name for name in tree if name != "norm" and (name != "embed" or "head" not in tree or setting.mapping.mtp)]
+    names = [["embed"], last] if setting.mapping.pp > 1 else [list(tree)]
     held = [_held(*({n: part[n] for n in names_of} for part in (tree, whole, parts)), setting) for names_of in names]
     return max(held)

@@ -98,3 +98,19 @@ func.func @rows_twice(%x: tensor<16x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<28
          outs(%2 : tensor<28x16xf32>) -> tensor<28x16xf32>
   return %3 : tensor<28x16xf32>
 }
+
+// -----
+
+// A convolution and the gradient of its kernel read the same patches, and each
+// makes its own: all of them are not held from one to the other.
+// CHECK-LABEL: @patches_of_two_products
+// CHECK-NOT: outs(%{{.+}} : tensor<8x8x8x3x3x4xf32>)
+// CHECK: scf.for
+// CHECK: rt.einsum "brsxyi,xyio->brso" ins({{.+}} : tensor<1x2x8x3x3x4xf32>
+// CHECK: %[[ALL:.+]] = linalg.generic {{.*}} outs(%{{.+}} : tensor<8x8x8x3x3x4xf32>)
+// CHECK: rt.einsum "ixyrsb,ixyo->rsbo" ins(%[[ALL]],
+func.func @patches_of_two_products(%x: tensor<8x8x8x4xf32>, %k: tensor<3x3x4x8xf32>, %dy: tensor<8x8x8x8xf32>) -> (tensor<8x8x8x8xf32>, tensor<3x3x4x8xf32>) {
+  %0 = shoal.convolution "b01f,01io->b01f" %x, %k low = [1, 1] high = [1, 1] : tensor<8x8x8x4xf32>, tensor<3x3x4x8xf32> -> tensor<8x8x8x8xf32>
+  %1 = shoal.convolution "f01b,i01o->01bf" %x, %dy low = [1, 1] high = [1, 1] : tensor<8x8x8x4xf32>, tensor<8x8x8x8xf32> -> tensor<3x3x4x8xf32>
+  return %0, %1 : tensor<8x8x8x8xf32>, tensor<3x3x4x8xf32>
+}

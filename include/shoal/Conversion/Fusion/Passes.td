@@ -340,8 +340,10 @@ def SplitProducts : Pass<"shoal-split-products", "::mlir::func::FuncOp"> {
     take half of that, and none has fewer than 16: the library reads the other
     operand again for each. Of the result's dimensions the first ones are split, as
     far as this operand alone has them and by numbers that divide their sizes: parts
-    of the result are dense, and nothing is computed twice. For targets where calls
-    are cheap.
+    of the result are dense, and nothing is computed twice. What several products
+    read is moved for each of them, as patches for a convolution and for the gradient
+    of its kernel, which would hold them all the while between. For targets where
+    calls are cheap.
 
     ```mlir
     func.func @f(%x: tensor<16x16x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<16x14x16xf32> {
