@@ -26,8 +26,9 @@ using namespace shoal::assignment;
 }
 
 /// Takes the other plan where it is cheaper.
-static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
-  bool isCheaper = other.totalCost() < plan.totalCost() - kMinGain;
+static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name,
+                        double least = kMinGain) {
+  bool isCheaper = other.totalCost() < plan.totalCost() - least;
   LDBG() << name << " costs " << costOf(other) << ", the one before "
          << costOf(plan) << ": " << (isCheaper ? "taken" : "left");
   if (isCheaper)
@@ -40,6 +41,9 @@ static constexpr llvm::StringLiteral kBoundStart = "what the bound suggests";
 /// of all ops, and sweeps.
 static constexpr ChoiceIndex kChoicesOfSmall = 16000;
 static constexpr unsigned kSweepsOfSmall = 32;
+/// The share of a plan's cost below which another one is not better: prices are
+/// less exact, and what has none, as memory, is what moves with them.
+static constexpr double kNoGain = 0.001;
 
 ProblemSearch::ProblemSearch(const AssignmentProblem &given,
                              const AssignmentOptions &options,
@@ -359,7 +363,8 @@ std::optional<double> ProblemSearch::searchByBound(Plan &plan,
       Plan other(tables, choices);
       leaveImpossible(other);
       improve(other, options.slack, moves);
-      keepCheaper(plan, std::move(other), kBoundStart);
+      keepCheaper(plan, std::move(other), kBoundStart,
+                  std::max(kMinGain, kNoGain * plan.totalCost()));
     }
     return std::min(plan.totalCost(), options.mostCost);
   };
