@@ -83,15 +83,15 @@ def rounding_seconds(setting: Setting, kind: Kind, machine: Machine) -> float:
     return machine.price_kernel(int(4 * values))
 
 
-def typed_share(mapping: Mapping, machine: Machine) -> float:
+def typed_share(type: str, machine: Machine) -> float:
     """Of a product in bfloat16 that takes as long as its operations, the share that it takes in the plan's type."""
-    return machine.flops["bf16"] / machine.flops[mapping.type] if mapping.type in machine.flops else 1.0
+    return machine.flops["bf16"] / machine.flops[type] if type in machine.flops else 1.0
 
 
 def _typed(row: Row, mapping: Mapping, machine: Machine) -> Row:
     if row.shape is None or row.type != "bf16" or row.bound != "operations":
         return row
-    return replace(row, seconds=row.seconds * typed_share(mapping, machine))
+    return replace(row, seconds=row.seconds * typed_share(mapping.type, machine))
 
 
 def around_costs(forecast: Forecast) -> Costs:

@@ -3,7 +3,8 @@
 """The seconds of a step from those of its layers.
 
 The same for what was simulated and for bounds: parts of a step rise with each of the seconds they are made of, and so does
-their sum.
+their sum. And the same for one mapping and for many: sizes, and seconds of layers, may be columns
+(`shoal.planning.columns`), and so are the step's then.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from shoal.planning.costs import Costs
 from shoal.planning.mapping import Mapping
 from shoal.planning.schedule import Passage, layers_of_stage, passage, shares_of_stage
 from shoal.simulation.forecast import Row
 from shoal.simulation.machines import Machine
 
-__all__ = ["Around", "Spent", "Step", "spent", "spent_around", "step_of"]
+__all__ = ["Around", "Spent", "Step", "send_seconds", "spent", "spent_around", "step_of"]
 
 # Of a micro-batch's time, forward and backward.
 _FORWARD, _BACKWARD = 1 / 3, 2 / 3
@@ -82,10 +85,9 @@ def spent_around(costs: Costs) -> Around:
 
 
 def step_of(
-    mapping: Mapping, machine: Machine, layers: Sequence[tuple[Spent, int]], around: Around, boundary: int
+    mapping: Mapping, machine: Machine, layers: Sequence[tuple[Spent, int]], around: Around, send: float
 ) -> Step:
-    """Of layers of each kind, each with how many there are. boundary: bytes that a stage sends to the next."""
-    send = _send(mapping, machine, boundary)
+    """Of layers of each kind, each with how many there are. send: seconds of a micro-batch from a stage to the next."""
     whole = sum(_layer(each, mapping, machine) * count for each, count in layers)
     slowest = _slowest(mapping, whole, sum(count for _, count in layers), around, send)
     passed = passage(mapping, slowest, whole + around.micro + send * 2 * (mapping.pp - 1))
@@ -106,28 +108,27 @@ def _layer(each: Spent, mapping: Mapping, machine: Machine) -> float:
     """A layer's seconds of a micro-batch; its exchanges beside the kernels of another one where that is said."""
     if not mapping.exchange_beside or not machine.overlaps:
         return each.sent + each.computed
-    beside = min(each.sent, each.computed)
-    return max(each.sent, each.computed + beside * machine.overlap_tax)
+    beside = np.minimum(each.sent, each.computed)
+    return np.maximum(each.sent, each.computed + beside * machine.overlap_tax)
 
 
 def _slowest(mapping: Mapping, layers: float, count: int, around: Around, send: float) -> float:
     """The stage that all others wait for. Stages have whole layers: where these are not divisible by stages, some have one
     less, the last one, which has the head, first of all."""
-    if mapping.pp == 1:
-        return layers + around.micro
     most = layers_of_stage(count, mapping.pp)
-    left_out = min(most * mapping.pp - count, most)
+    left_out = np.minimum(most * mapping.pp - count, most)
     each = layers / count
-    return max(most * each, (most - left_out) * each + around.behind) + _waited_for(mapping, send)
+    one_of_many = np.maximum(most * each, (most - left_out) * each + around.behind) + _waited_for(mapping, send)
+    return np.where(mapping.pp == 1, layers + around.micro, one_of_many)
 
 
 def _waited_for(mapping: Mapping, send: float) -> float:
     """Interleaved stages send while they compute."""
-    return 2 * send if mapping.stages == 1 and mapping.schedule != "dualpipe" else 0.0
+    return np.where(mapping.stages == 1, 2 * send, 0.0) if mapping.schedule != "dualpipe" else 0.0
 
 
-def _send(mapping: Mapping, machine: Machine, boundary: int) -> float:
-    """Of a micro-batch, from a stage to the next."""
+def send_seconds(mapping: Mapping, machine: Machine, boundary: int) -> float:
+    """Of a micro-batch, from a stage to the next. boundary: its bytes."""
     if mapping.pp == 1:
         return 0.0
     return machine.price("permute", [(mapping.pp, mapping.stage_devices)], boundary)
@@ -140,7 +141,7 @@ def _of_stage(name: str, mapping: Mapping, layers: Sequence[tuple[Spent, int]], 
 
 
 def _beside(seconds: float, is_beside: bool, room: float) -> float:
-    return max(seconds - (room if is_beside else 0.0), 0.0)
+    return np.maximum(seconds - room, 0.0) if is_beside else seconds
 
 
 def _exposed_in(
@@ -149,4 +150,4 @@ def _exposed_in(
     """Of micro-batches."""
     shares = shares_of_stage([count for _, count in layers], mapping.pp)
     waits = sum((_layer(each, mapping, machine) - each.computed) * share for (each, _), share in zip(layers, shares))
-    return mapping.micro_batches * (max(waits, 0.0) + _waited_for(mapping, send))
+    return mapping.micro_batches * (np.maximum(waits, 0.0) + _waited_for(mapping, send))

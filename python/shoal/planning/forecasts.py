@@ -23,7 +23,7 @@ from shoal.moe.layout import Layout
 from shoal.planning.costs import Costs, around_costs, layer_costs, optimizer_costs
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
-from shoal.planning.memory import Held, held_of, weight_bytes
+from shoal.planning.memory import Held, Holding, weight_bytes
 from shoal.planning.programs import Kind, Setting, around_program, kinds_of, layer_program, optimizer_program
 from shoal.simulation.forecast import Forecast
 from shoal.simulation.machines import Machine, node_of
@@ -41,12 +41,11 @@ class Layer:
     working: float
 
 
-def boundary_bytes(setting: Setting) -> int:
+def boundary_bytes(config: ModelConfig, mapping: Mapping) -> int:
     """Of what a layer passes on, a device's part."""
-    mapping = setting.mapping
     parts = mapping.cp * (mapping.tp if mapping.sequence_parallel else 1)
     width = 4 if mapping.type == "f32" else 2
-    return width * mapping.micro_batch * mapping.sequence * setting.config.hidden_size // parts
+    return width * mapping.micro_batch * mapping.sequence * config.hidden_size // parts
 
 
 def layer_mapping(mapping: Mapping, has_experts: bool = True) -> Mapping:
@@ -74,20 +73,26 @@ def _optimizer_mapping(mapping: Mapping) -> Mapping:
     return _alone(mapping.replace(recompute="none", dispatch="alltoall"), mapping.stage_devices, micro_batch=1)
 
 
-_PROGRAM = attrgetter("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention")
 # What a layout says.
 _GROUPS = attrgetter("stage_devices", "tp", "cp", "etp", "ep", "sequence_parallel", "cp_comm_type", "dispatch")
-_ROWS = attrgetter("ep", "etp", "micro_batch", "recompute", "dispatch")
+# What parts' programs depend on.
+_EACH = ("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention")
+_ROWS = ("ep", "etp", "micro_batch", "recompute", "dispatch")
+_STAGE = ("stage_devices", "ep", "etp")
+_KEYS = {
+    "layer": attrgetter(*_EACH, *_ROWS),
+    "dense": attrgetter(*_EACH, "micro_batch", "recompute"),
+    "around": attrgetter(*_EACH, "micro_batch"),
+    "optimizer": attrgetter(*_EACH, *_STAGE),
+}
+# With ZeRO-3 those of layers are of all devices of a stage.
+_KEYS_OF_STAGE = attrgetter(*_EACH, *_STAGE, *_ROWS)
 
 
 def key_of(part: str, mapping: Mapping) -> Hashable:
     """What a part's program depends on: mappings with equal ones share it. part: "layer", of experts, "dense", "around" or
     "optimizer"."""
-    if part == "optimizer" or mapping.zero == 3:
-        every = (mapping.stage_devices, mapping.ep, mapping.etp)
-        return _PROGRAM(mapping), every, () if part == "optimizer" else _ROWS(mapping)
-    rows = {"layer": _ROWS(mapping), "dense": (mapping.micro_batch, mapping.recompute), "around": mapping.micro_batch}
-    return _PROGRAM(mapping), rows[part]
+    return (_KEYS_OF_STAGE if mapping.zero == 3 and part != "optimizer" else _KEYS[part])(mapping)
 
 
 def _alone(mapping: Mapping, devices: int, **fields: Any) -> Mapping:
@@ -141,7 +146,7 @@ class Programs:
     def __init__(self, config: ModelConfig, machine: Machine, /, **options: Any):
         self.config, self.machine = config, machine
         self.kinds = kinds_of(config)
-        self._shapes = parameters.shapes(config)
+        self.shapes = parameters.shapes(config)
         self._node = node_of(machine)
         self._layouts: dict[Hashable, Layout] = {}
         # A table that is gathered whole, and work that is repeated, are what is to be forecast.
@@ -151,6 +156,7 @@ class Programs:
         self._options = {"target": "cuda", "cache": False, "verify_each": False, **found, **options}
         self._machine: str | None = self._options.pop("machine", None)
         self._made: dict[Hashable, Any] = {}
+        self._holding = Holding(self.kinds)
         # How many programs were.
         self.simulated = 0
 
@@ -158,7 +164,7 @@ class Programs:
         """Of this model."""
         made = Setting(self.config, mapping, self._node)
         # The same for all of them, and for all of which groups of devices are the same.
-        made.__dict__["shapes"] = self._shapes
+        made.__dict__["shapes"] = self.shapes
         groups = _GROUPS(mapping)
         if groups not in self._layouts:
             self._layouts[groups] = made.layout
@@ -198,10 +204,7 @@ class Programs:
 
     def held(self, mapping: Mapping) -> Held:
         """Bytes of parameters and their state."""
-        key = ("held", key_of("optimizer", mapping), mapping.pp > 1)
-        if key not in self._made:
-            self._made[key] = held_of(self.setting(mapping), self.kinds)
-        return self._made[key]
+        return self._holding(self.setting(mapping))
 
     def has(self, part: str, mapping: Mapping) -> bool:
         """Whether it was made."""
@@ -248,5 +251,5 @@ def _layer(setting: Setting, kind: Kind, made: Forecast, machine: Machine) -> La
     (held,) = (bytes for layer, bytes in made.held if layer == LOSS)
     if setting.mapping.recompute == "full":
         held = 0
-    weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting)
+    weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting.config, setting.mapping)
     return Layer(layer_costs(made, setting, kind, machine), saved, max(made.memory - weights - saved, 0))

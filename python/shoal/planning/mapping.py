@@ -114,6 +114,11 @@ class Mapping:
         return self.devices // self.pp
 
     @property
+    def device_tokens(self) -> float:
+        """Of a micro-batch, those of a sequence's parts that lie on a device; tp has its parts of each of them."""
+        return self.micro_batch * self.sequence / self.cp
+
+    @property
     def tokens(self) -> int:
         """Of a step."""
         return self.global_batch * self.sequence

@@ -5,17 +5,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from shoal.frontend import pytrees
-from shoal.models import parameters
+from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting, around_parts, layer_parts
 from shoal.planning.schedule import in_flight, shares_of_stage
 
-__all__ = ["Held", "Memory", "around_bytes", "held_of", "memory_of", "weight_bytes"]
+__all__ = ["Held", "Holding", "Memory", "around_bytes", "memory_of", "weight_bytes"]
 
 # Bytes of an element: bfloat16 parameters, float32 gradients, a float32 master and two moments.
 _WEIGHT, _GRADIENT, _STATE = 2, 4, 12
@@ -24,7 +24,8 @@ _WIDE_WEIGHT = 4
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of the stage that holds most. buffers: what a layer, or the head, needs while it computes."""
+    """Bytes of the stage that holds most, of one mapping or of many as columns. buffers: what a layer, or the head, needs
+    while it computes."""
 
     weights: float
     gradients: float
@@ -36,6 +37,10 @@ class Memory:
     def total(self) -> float:
         """All of it."""
         return self.weights + self.gradients + self.optimizer + self.activations + self.buffers
+
+    def as_floats(self) -> Memory:
+        """The same of one mapping, in numbers of Python's."""
+        return Memory(*map(float, self.parts().values()))
 
     def parts(self) -> dict[str, float]:
         """By name."""
@@ -77,30 +82,63 @@ def weight_bytes(setting: Setting, kind: Kind) -> float:
     return _held(*layer_parts(setting, kind), setting)[0]
 
 
-@dataclass(frozen=True)
-class Held:
-    """Bytes of weights, gradients and the optimiser's state: of a layer of each kind, and of what is around."""
-
-    layers: tuple[tuple[float, float, float], ...]
-    around: tuple[float, ...]
+# Bytes of weights, gradients and the optimiser's state: of what is around layers, and of a layer of each kind.
+Held = Sequence[Sequence[float]]
 
 
-def held_of(setting: Setting, kinds: Sequence[Kind]) -> Held:
-    """Of a stage's devices; as exact as the layout's shardings."""
-    layers = tuple(_held(*layer_parts(setting, kind), setting) for kind in kinds)
-    return Held(layers, around_bytes(setting))
+class Holding:
+    """`Held` of a model's mappings, as exact as their layouts' shardings.
+
+    Shardings of parameters name roles: what a device has of experts depends on the sizes of ep, etp and edp, and what it has
+    of all others on those of tp and dp. Each of these is counted once.
+    """
+
+    def __init__(self, kinds: Sequence[Kind]):
+        self._kinds = kinds
+        self._counted: dict[Hashable, tuple[float, ...]] = {}
+
+    def __call__(self, setting: Setting) -> Held:
+        """Of a stage's devices."""
+        return [self._around(setting), *(self._layer(setting, kind) for kind in self._kinds)]
+
+    def _around(self, setting: Setting) -> tuple[float, ...]:
+        mapping = setting.mapping
+        return self._once(("around", mapping.pp > 1, mapping.tp, mapping.dp), setting, lambda: around_bytes(setting))
+
+    def _layer(self, setting: Setting, kind: Kind) -> tuple[float, ...]:
+        mapping = setting.mapping
+
+        def of(are_experts: bool) -> tuple[float, ...]:
+            trees = (_of_experts(tree, are_experts) for tree in layer_parts(setting, kind))
+            return _held(*trees, setting)
+
+        others = self._once((kind, mapping.tp, mapping.dp), setting, lambda: of(False))
+        experts = self._once((kind, mapping.ep, mapping.etp, mapping.edp), setting, lambda: of(True))
+        return tuple(each + more for each, more in zip(others, experts))
+
+    def _once(self, sizes: Hashable, setting: Setting, count: Callable[[], tuple[float, ...]]) -> tuple[float, ...]:
+        key = sizes, setting.mapping.zero, setting.mapping.type
+        if key not in self._counted:
+            self._counted[key] = count()
+        return self._counted[key]
+
+
+def _of_experts(tree: Any, are_experts: bool) -> Any:
+    """Of a layer's parameters those of experts, or all others."""
+    moe = {name: node for name, node in tree.get("moe", {}).items() if (name in OF_EXPERTS) == are_experts}
+    return {"moe": moe} if are_experts else {**tree, "moe": moe}
 
 
 def memory_of(
     mapping: Mapping, kinds: Sequence[Kind], held: Held, saved: Sequence[float], buffers: float
 ) -> Memory:
     """Of a stage with as many whole layers as any has, of each kind its share. saved: bytes of a layer of each kind that its
-    backward pass finds, of a micro-batch."""
+    backward pass finds, of a micro-batch. Of many mappings, where these are columns."""
     share = shares_of_stage([kind.count for kind in kinds], mapping.pp)
-    totals = list(held.around)
-    for each, count in zip(held.layers, share):
-        for place, part in enumerate(each):
-            totals[place] += part * count
+    around, *layers = held
+    totals = [
+        sum((each[place] * count for each, count in zip(layers, share)), start=part) for place, part in enumerate(around)
+    ]
     activations = sum(each * count for each, count in zip(saved, share)) * in_flight(mapping)
     return Memory(*totals, activations, buffers)
 

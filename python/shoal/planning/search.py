@@ -9,18 +9,18 @@ all of them, and no other a lower bound, is the best (A*, Hart, Nilsson and Raph
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from shoal.errors import ShoalError
 from shoal.models.config import ModelConfig
-from shoal.planning.bounds import around_bound, layer_bound, saved_bound, update_bound
-from shoal.planning.course import Around, Spent, spent, spent_around, step_of
-from shoal.planning.forecasts import Programs, boundary_bytes, key_of
+from shoal.planning.forecasts import Programs, key_of
 from shoal.planning.job import Plan, plan_of
+from shoal.planning.least import Bounds
 from shoal.planning.mapping import Mapping
-from shoal.planning.memory import Memory, memory_of
-from shoal.planning.programs import Kind
+from shoal.planning.memory import Memory
 
 __all__ = ["Found", "Progress", "search"]
 
@@ -67,83 +67,11 @@ class Found:
         last = self.plans[min(self.proven, len(self.plans)) - 1]
         return max(1 - self.bound / last.seconds, 0.0)
 
-    def add_large(self, mapping: Mapping, memory: Memory) -> None:
-        """One that does not fit."""
-        self.too_large += 1
+    def add_large(self, mapping: Mapping, memory: Memory, count: int = 1) -> None:
+        """So many that do not fit, of which this is one of the smallest."""
+        self.too_large += count
         if self.large is None or memory.total < self.large[1].total:
             self.large = mapping, memory
-
-
-class Bounds:
-    """Of mappings, from programs as far as they were made and from bounds where not."""
-
-    def __init__(self, programs: Programs):
-        self._programs = programs
-        self._kept: dict[Hashable, object] = {}
-
-    def _once(self, part: str, mapping: Mapping, make: Callable[[], object]) -> object:
-        key = (part, key_of(part.partition(" ")[0], mapping))
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
-
-    def seconds(self, mapping: Mapping) -> float:
-        """Of a step at least."""
-        programs, machine = self._programs, self._programs.machine
-        layers, around = self._layers(mapping), self._around(mapping)
-        updates = self._updates(mapping)
-        counted = [
-            (replace(update, sent=layer.sent, computed=layer.computed), kind.count)
-            for layer, update, kind in zip(layers, updates, programs.kinds)
-        ]
-        whole = replace(updates[-1], sent=around.spent.sent, computed=around.spent.computed)
-        boundary = boundary_bytes(programs.setting(mapping))
-        return step_of(mapping, machine, counted, Around(whole, around.behind), boundary).seconds
-
-    def memory(self, mapping: Mapping) -> Memory:
-        """Bytes at least; all there are once its layers were simulated."""
-        programs = self._programs
-        if programs.has("layer", mapping):
-            layers = programs.layers(mapping)
-            saved, working = [layer.saved for layer in layers], max(layer.working for layer in layers)
-        else:
-            saved, working = self._saved(mapping), 0.0
-        return memory_of(mapping, programs.kinds, programs.held(mapping), saved, working)
-
-    def _saved(self, mapping: Mapping) -> list[float]:
-        def made() -> list[float]:
-            setting = self._programs.setting(mapping)
-            if mapping.recompute == "full":
-                return [boundary_bytes(setting)] * len(self._programs.kinds)
-            return [saved_bound(setting, kind) for kind in self._programs.kinds]
-
-        return self._once("layer saved", mapping, made)
-
-    def _layers(self, mapping: Mapping) -> list[Spent]:
-        programs = self._programs
-        if programs.has("layer", mapping):
-            return self._once("layer made", mapping, lambda: [spent(layer.costs) for layer in programs.layers(mapping)])
-        return [self._layer(mapping, kind) for kind in programs.kinds]
-
-    def _layer(self, mapping: Mapping, kind: Kind) -> Spent:
-        key = kind.first, key_of("layer" if kind.has_experts else "dense", mapping)
-        if key not in self._kept:
-            self._kept[key] = layer_bound(self._programs.setting(mapping), kind, self._programs.machine)
-        return self._kept[key]
-
-    def _around(self, mapping: Mapping) -> Around:
-        programs = self._programs
-        if programs.has("around", mapping):
-            return self._once("around made", mapping, lambda: spent_around(programs.around(mapping)))
-        return self._once("around", mapping, lambda: around_bound(programs.setting(mapping), programs.machine))
-
-    def _updates(self, mapping: Mapping) -> list[Spent]:
-        programs = self._programs
-        if programs.has("optimizer", mapping):
-            layers, around = programs.optimizer(mapping)
-            return self._once("optimizer made", mapping, lambda: [spent(costs) for costs in (*layers, around)])
-        setting = programs.setting(mapping)
-        return self._once("optimizer", mapping, lambda: update_bound(setting, programs.kinds, programs.machine))
 
 
 # Seconds at least, bytes at least, axes, place in the space.
@@ -161,7 +89,7 @@ class _Search:
     def run(self, space: Sequence[Mapping], top: int, proven: int) -> Found:
         self.space, self.proven, self.found.proven = space, proven, proven
         self.found.space = len(space)
-        self.queue = [node for number in range(len(space)) if (node := self._node(number))]
+        self.queue = self._nodes()
         heapq.heapify(self.queue)
         while self.queue and not self._is_done():
             self._step()
@@ -185,6 +113,20 @@ class _Search:
         numbers = {node[3] for node in chosen}
         self.queue = [node for node in self.queue if node[3] not in numbers]
         self.found.plans += [plan_of(self.config, self.programs, self.space[number]) for number in sorted(numbers)]
+
+    def _nodes(self) -> list[Node]:
+        """Of all mappings but those that are too large, which are counted."""
+        totals = self.bounds.memory_of_all(self.space).total
+        fits = totals <= self.programs.machine.memory
+        if not fits.all():
+            smallest = self.space[np.where(fits, np.inf, totals).argmin()]
+            self.found.add_large(smallest, self.bounds.memory(smallest), int((~fits).sum()))
+        numbers = np.flatnonzero(fits).tolist()
+        left = [self.space[number] for number in numbers]
+        if not left:
+            return []
+        seconds = self.bounds.seconds_of_all(left).tolist()
+        return list(zip(seconds, totals[fits].tolist(), map(_axes, left), numbers))
 
     def _node(self, number: int, count: bool = True) -> Node | None:
         """None where it is too large, which is counted."""

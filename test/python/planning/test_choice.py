@@ -17,7 +17,8 @@ from shoal.planning.choice_text import choice_as_text, difference
 from shoal.planning.command import Told, main
 from shoal.planning.forecasts import key_of
 from shoal.planning.job import plan_of, programs_of
-from shoal.planning.search import Bounds, Progress, search
+from shoal.planning.least import Bounds
+from shoal.planning.search import Progress, search
 from shoal.planning.space import Job, mappings
 
 SIZES = {
