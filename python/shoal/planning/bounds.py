@@ -72,21 +72,33 @@ _SAVED_R = {"alltoall": 2, "sort": 2, "capacity": 1}
 _UPDATED = 18
 
 
+class _Counts:
+    """Of a model: what a token has of each."""
+
+    def __init__(self, config: ModelConfig):
+        moe, factor = config.moe, config.moe.moe_expert_capacity_factor
+        self.has_capacity = factor is not None
+        self.sends_rows = moe.moe_token_dispatcher_type == "alltoall" and not self.has_capacity
+        self.rows = moe.moe_router_topk * min(1.0, factor or 1.0)
+        self.values, self.hidden = config.hidden_size, moe.moe_ffn_hidden_size
+        self.heads = _turned(config)
+        self.dense, self.shared = config.intermediate_size, moe.moe_shared_expert_intermediate_size or 0
+        self.is_gated, self.is_postscore = moe.gated_linear_unit, moe.is_postscore
+        self.experts = moe.num_experts
+
+
 class _Sizes:
     """Of a mapping, bytes of a device."""
 
-    def __init__(self, config: ModelConfig, mapping: Mapping):
-        moe = config.moe
+    def __init__(self, counts: _Counts, mapping: Mapping):
         self.width = 4 if mapping.type == "f32" else 2
         self.tokens = mapping.device_tokens
-        self.own = self.tokens / mapping.tp if moe is not None else self.tokens
-        factor = moe.moe_expert_capacity_factor
-        self.has_capacity = factor is not None
-        self.rows = self.own * moe.moe_router_topk * min(1.0, factor or 1.0)
-        self.x = self.width * self.own * config.hidden_size
-        self.r = self.width * self.rows * config.hidden_size
-        self.h = self.width * self.rows * moe.moe_ffn_hidden_size
-        self.heads = self.width * self.tokens * _turned(config) / mapping.tp
+        self.own = self.tokens / mapping.tp
+        self.rows = self.own * counts.rows
+        self.x = self.width * self.own * counts.values
+        self.r = self.width * self.rows * counts.values
+        self.h = self.width * self.rows * counts.hidden
+        self.heads = self.width * self.tokens * counts.heads / mapping.tp
 
 
 def _turned(config: ModelConfig) -> int:
@@ -142,9 +154,10 @@ def _matrices(tree: Any) -> Iterator[tuple[int, int]]:
 class LayerBound:
     """What a layer of a kind takes and holds at least. What depends on few sizes of mappings is found once for these."""
 
-    def __init__(self, shapes: Any, kind: Kind, machine: Machine):
+    def __init__(self, config: ModelConfig, shapes: Any, kind: Kind, machine: Machine):
         """shapes: of the model's parameters."""
         layer = shapes["layers"][kind.first]
+        self._config, self._counts = config, _Counts(config)
         self._kind, self._machine, self._moe = kind, machine, layer.get("moe", {})
         blocks = {"attention": layer["attention"], "dense": layer.get("dense"), "shared": self._moe.get("shared")}
         self._blocks = {name: block for name, block in blocks.items() if block}
@@ -160,7 +173,7 @@ class LayerBound:
 
     def seconds(self, setting: Setting) -> tuple[float, float]:
         """Of a micro-batch: sent, computed."""
-        sizes = _Sizes(setting.config, setting.mapping)
+        sizes = _Sizes(self._counts, setting.mapping)
         computed = attention_seconds(setting, self._kind, self._machine) if setting.mapping.fused_attention else 0.0
         computed += self._products(setting, sizes) + self._kernels(setting, sizes)
         computed += rounding_seconds(setting, self._kind, self._machine)
@@ -191,10 +204,11 @@ class LayerBound:
     def _of_experts(self, setting: Setting, sizes: _Sizes, again: bool) -> float:
         """Products of groups of rows are cut as the dispatcher has it: groups of each part of tokens, hidden units over etp.
         Others are one product of all rows."""
-        local, shared = math.ceil(setting.config.moe.num_experts / setting.mapping.ep), setting.mapping.etp
-        is_exchanged = setting.config.moe.moe_token_dispatcher_type == "alltoall" and not sizes.has_capacity
+        counts = self._counts
+        local, shared = math.ceil(counts.experts / setting.mapping.ep), setting.mapping.etp
+        is_exchanged = counts.sends_rows
         batch, rows = (local * shared, sizes.rows / local) if is_exchanged else (1, sizes.rows * shared)
-        model, hidden = setting.config.hidden_size, setting.config.moe.moe_ffn_hidden_size / shared
+        model, hidden = counts.values, counts.hidden / shared
 
         def price(m: float, n: float, k: float) -> float:
             whole = tuple(math.ceil(size) for size in (m, n, k))
@@ -203,15 +217,14 @@ class LayerBound:
 
         wide = sum(name in self._moe for name in ("wi", "wg"))
         # Weights' gradients need what experts made of each row, where it is weighed behind them.
-        last = again and setting.config.moe.is_postscore
+        last = again and counts.is_postscore
         return wide * _passes(price, (rows, hidden, model), again) + _passes(price, (rows, model, hidden), last)
 
     def _kernels(self, setting: Setting, sizes: _Sizes) -> float:
-        moe, mapping = setting.config.moe, setting.mapping
-        each = _KERNELS[_dispatcher(setting.config, mapping) if self._moe else "dense", mapping.recompute]
+        mapping = setting.mapping
+        each = _KERNELS[self._dispatcher(mapping) if self._moe else "dense", mapping.recompute]
         moved = (each.own + each.gathered * (mapping.tp - 1)) * sizes.x + each.heads * sizes.heads + each.rows * sizes.r
-        hidden = _hidden(setting.config, mapping, sizes, self._kind)
-        moved += each.hidden * (1.0 if moe.gated_linear_unit else _PLAIN) * hidden
+        moved += each.hidden * (1.0 if self._counts.is_gated else _PLAIN) * self._hidden(mapping, sizes)
         return moved / memory_rate(self._machine) + each.count * self._machine.price_kernel(0)
 
     def _sent(self, setting: Setting, sizes: _Sizes) -> float:
@@ -232,7 +245,7 @@ class LayerBound:
         # What is whole over cp is summed there by each micro-batch.
         shared = sum(self._weights.values())
         total += sent_bound(machine, cp, width * shared / mapping.tp * (mapping.cp - 1) / mapping.cp)
-        is_exchanged = self._moe and _dispatcher(setting.config, mapping) == "alltoall"
+        is_exchanged = self._moe and self._dispatcher(mapping) == "alltoall"
         return total + (self._rows_sent(setting, sizes) if is_exchanged else 0.0)
 
     def _rows_sent(self, setting: Setting, sizes: _Sizes) -> float:
@@ -240,7 +253,7 @@ class LayerBound:
         other."""
         mapping, machine = setting.mapping, self._machine
         # To experts again, and, where rows are weighed behind them, back.
-        times = 4 + (mapping.recompute == "full") * (2 if setting.config.moe.is_postscore else 1)
+        times = 4 + (mapping.recompute == "full") * (2 if self._counts.is_postscore else 1)
         moved = _moved(mapping.micro_batch, mapping.cp * mapping.tp)
         total = 4 * sent_bound(machine, axes_of(setting, "cp", "tp"), sizes.x * moved)
         if mapping.ep > 1:
@@ -252,31 +265,28 @@ class LayerBound:
         weights_sent = sizes.width * weights / 2 / mapping.ep * (mapping.etp - 1) / mapping.etp
         return total + 4 * sent_bound(machine, axes_of(setting, "etp"), min(sizes.r * (mapping.etp - 1), weights_sent))
 
-    def saved(self, config: ModelConfig, mapping: Mapping) -> float:
+    def saved(self, mapping: Mapping) -> float:
         """Bytes that its backward pass finds saved: what it is given, what norms, products and attention were given and
         made."""
-        sizes, dispatcher = _Sizes(config, mapping), _dispatcher(config, mapping)
-        held = (_SAVED_H if mapping.recompute == "none" else _SAVED_H_AGAIN)[config.moe.gated_linear_unit]
-        saved = _held_of_x(mapping) * sizes.x + _values(config, mapping, sizes)
+        sizes, dispatcher = _Sizes(self._counts, mapping), self._dispatcher(mapping)
+        held = (_SAVED_H if mapping.recompute == "none" else _SAVED_H_AGAIN)[self._counts.is_gated]
+        saved = _held_of_x(mapping) * sizes.x + _values(self._config, mapping, sizes)
         if self._moe:
             # What is exchanged is not sent again.
             is_again = mapping.recompute != "none" and dispatcher != "alltoall"
             saved += (min(_SAVED_R[dispatcher], 1) if is_again else _SAVED_R[dispatcher]) * sizes.r
-        return saved + held * _hidden(config, mapping, sizes, self._kind)
+        return saved + held * self._hidden(mapping, sizes)
 
+    def _hidden(self, mapping: Mapping, sizes: _Sizes) -> float:
+        """H, also of what is beside experts."""
+        if not self._kind.has_experts:
+            return sizes.width * sizes.tokens * self._counts.dense / mapping.tp
+        return sizes.h + sizes.width * sizes.tokens * self._counts.shared / mapping.tp
 
-def _hidden(config: ModelConfig, mapping: Mapping, sizes: _Sizes, kind: Kind) -> float:
-    """H of a layer of this kind, and of what is beside its experts."""
-    if not kind.has_experts:
-        return sizes.width * sizes.tokens * config.intermediate_size / mapping.tp
-    return sizes.h + sizes.width * sizes.tokens * (config.moe.moe_shared_expert_intermediate_size or 0) / mapping.tp
-
-
-def _dispatcher(config: ModelConfig, mapping: Mapping) -> str:
-    moe = config.moe
-    if moe.moe_expert_capacity_factor is not None or moe.moe_token_dispatcher_type != "alltoall":
-        return "capacity"
-    return "alltoall" if mapping.ep * mapping.etp > 1 else "sort"
+    def _dispatcher(self, mapping: Mapping) -> str:
+        if not self._counts.sends_rows:
+            return "capacity"
+        return "alltoall" if mapping.ep * mapping.etp > 1 else "sort"
 
 
 @functools.cache
@@ -345,7 +355,7 @@ def _values(config: ModelConfig, mapping: Mapping, sizes: _Sizes) -> float:
 def around_bound(setting: Setting, machine: Machine) -> Around:
     """Of a micro-batch in the head."""
     config, mapping = setting.config, setting.mapping
-    sizes = _Sizes(config, mapping)
+    sizes = _Sizes(_Counts(config), mapping)
     shape = (sizes.tokens, config.vocab_size, config.hidden_size)
     logits = sizes.width * sizes.tokens * config.vocab_size / mapping.tp
 

@@ -27,7 +27,9 @@ class Bounds:
 
     def __init__(self, programs: Programs):
         self._programs = programs
-        self._layers_least = [LayerBound(programs.shapes, kind, programs.machine) for kind in programs.kinds]
+        self._layers_least = [
+            LayerBound(programs.config, programs.shapes, kind, programs.machine) for kind in programs.kinds
+        ]
         self._kept: dict[Hashable, Any] = {}
 
     def _once(self, part: str, mapping: Mapping, make: Callable[[], Any]) -> Any:
@@ -80,7 +82,7 @@ class Bounds:
         def made() -> list[float]:
             if mapping.recompute == "full":
                 return [boundary_bytes(programs.config, mapping)] * len(programs.kinds)
-            return [least.saved(programs.config, mapping) for least in self._layers_least]
+            return [least.saved(mapping) for least in self._layers_least]
 
         return self._once("layer saved", mapping, made), 0.0
 
