@@ -101,6 +101,10 @@ def _alone(mapping: Mapping, devices: int, **fields: Any) -> Mapping:
     return mapping.replace(devices=devices, pp=1, stages=1, global_batch=None, **plain, **fields)
 
 
+# Parts by how long their programs take to simulate, the longest first.
+_ORDER = ("layer", "optimizer", "dense", "around")
+
+
 def in_threads(items: Sequence[Any], call: Callable[[Any], Any], count: int = 2) -> list[Any]:
     """What `call` makes of each, several at a time. Threads do not keep a process from ending."""
     made: list[Any] = [None] * len(items)
@@ -129,10 +133,15 @@ def in_threads(items: Sequence[Any], call: Callable[[Any], Any], count: int = 2)
     return made
 
 
+# What is made of a mapping: "around", "optimizer", a layer of a kind, or "layer" of all of these.
+Part = str | Kind
+
+
 @dataclass(frozen=True)
 class _Job:
-    """A program to simulate: what it is known by, its mapping, and what is kept of its forecast."""
+    """A program to simulate: its part, what it is known by, its mapping, and what is kept of its forecast."""
 
+    part: str
     key: Hashable
     mapping: Mapping
     program: Callable[[], Program]
@@ -175,14 +184,16 @@ class Programs:
         """Simulates what is not yet: of "layer", "around" and "optimizer" those that are named."""
         self.make_all([(mapping, part) for part in parts])
 
-    def make_all(self, wanted: Iterable[tuple[Mapping, str]]) -> None:
-        """The same of parts of several mappings at once."""
+    def make_all(self, wanted: Iterable[tuple[Mapping, Part]]) -> None:
+        """The same of parts of several mappings at once; of a kind of layers that alone."""
         jobs: dict[Hashable, _Job] = {}
         for mapping, part in wanted:
             for job in self._jobs(mapping, part):
                 if job.key not in self._made:
                     jobs.setdefault(job.key, job)
-        runs = [(job, objective) for job in jobs.values() for objective in self._objectives(job.mapping)]
+        # Those that take longest begin first.
+        ordered = sorted(jobs.values(), key=lambda job: _ORDER.index(job.part))
+        runs = [(job, objective) for job in ordered for objective in self._objectives(job.mapping)]
         made = in_threads(runs, self._simulate)
         self.simulated += len(runs)
         for job in jobs.values():
@@ -191,7 +202,11 @@ class Programs:
 
     def layers(self, mapping: Mapping) -> list[Layer]:
         """Of each kind; they were made."""
-        return [self._made[self._key(kind, mapping)] for kind in self.kinds]
+        return [self.layer(kind, mapping) for kind in self.kinds]
+
+    def layer(self, kind: Kind, mapping: Mapping) -> Layer:
+        """Of this kind; it was made."""
+        return self._made[self.key(kind, mapping)]
 
     def around(self, mapping: Mapping) -> Costs:
         """Of the embedding and the head, without the optimiser."""
@@ -206,23 +221,26 @@ class Programs:
         """Bytes of parameters and their state."""
         return self._holding(self.setting(mapping))
 
-    def has(self, part: str, mapping: Mapping) -> bool:
+    def has(self, part: Part, mapping: Mapping) -> bool:
         """Whether it was made."""
-        if part == "layer":
-            return all(self._key(kind, mapping) in self._made for kind in self.kinds)
-        return (part, key_of(part, mapping)) in self._made
+        return self.key(part, mapping) in self._made
 
-    def _key(self, kind: Kind, mapping: Mapping) -> Hashable:
-        return kind.first, key_of("layer" if kind.has_experts else "dense", mapping)
+    def key(self, part: Part, mapping: Mapping) -> Hashable:
+        """What its program is known by: "around", "optimizer", or a kind of layers."""
+        if isinstance(part, Kind):
+            return part.first, key_of("layer" if part.has_experts else "dense", mapping)
+        return part, key_of(part, mapping)
 
-    def _jobs(self, mapping: Mapping, part: str) -> list[_Job]:
+    def _jobs(self, mapping: Mapping, part: Part) -> list[_Job]:
+        if isinstance(part, Kind):
+            return [self._of_layer(part, mapping)]
         if part == "layer":
             return [self._of_layer(kind, mapping) for kind in self.kinds]
         if part == "around":
             alone = _around_mapping(mapping)
-            return [_Job((part, key_of(part, mapping)), alone, lambda: around_program(self.setting(alone)))]
+            return [_Job(part, self.key(part, mapping), alone, lambda: around_program(self.setting(alone)))]
         whole = _optimizer_mapping(mapping)
-        return [_Job((part, key_of(part, mapping)), whole, lambda: optimizer_program(self.setting(whole), self.kinds))]
+        return [_Job(part, self.key(part, mapping), whole, lambda: optimizer_program(self.setting(whole), self.kinds))]
 
     def _of_layer(self, kind: Kind, mapping: Mapping) -> _Job:
         setting = self.setting(layer_mapping(mapping, kind.has_experts))
@@ -230,7 +248,8 @@ class Programs:
         def read(forecast: Forecast) -> Layer:
             return _layer(setting, kind, forecast, self.machine)
 
-        return _Job(self._key(kind, mapping), setting.mapping, lambda: layer_program(setting, kind), read)
+        part = "layer" if kind.has_experts else "dense"
+        return _Job(part, self.key(kind, mapping), setting.mapping, lambda: layer_program(setting, kind), read)
 
     def _objectives(self, mapping: Mapping) -> tuple[str, ...]:
         """Of shardings, a machine's file for seconds, nothing for bytes. Where devices gather parameters, or the tokens that

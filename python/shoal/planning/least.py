@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
+from functools import partial, reduce
 from operator import attrgetter
 from typing import Any
 
@@ -14,10 +14,9 @@ import numpy as np
 from shoal.planning.bounds import LayerBound, around_bound, update_bound
 from shoal.planning.columns import Columns, column_of
 from shoal.planning.course import Around, Spent, send_seconds, spent, spent_around, step_of
-from shoal.planning.forecasts import Programs, boundary_bytes, key_of
+from shoal.planning.forecasts import Layer, Programs, boundary_bytes, key_of
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Memory, memory_of
-from shoal.planning.programs import Kind
 
 __all__ = ["Bounds"]
 
@@ -33,7 +32,8 @@ class Bounds:
         self._kept: dict[Hashable, Any] = {}
 
     def _once(self, part: str, mapping: Mapping, make: Callable[[], Any]) -> Any:
-        key = (part, key_of(part.partition(" ")[0], mapping))
+        """Of a part, from its program or without."""
+        key = self._programs.has(part, mapping), part, key_of(part, mapping)
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
@@ -63,45 +63,47 @@ class Bounds:
 
     def memory(self, mapping: Mapping) -> Memory:
         """Bytes at least; all there are once its layers were simulated."""
-        saved, working = self._saved(mapping)
-        return memory_of(mapping, self._programs.kinds, self._programs.held(mapping), saved, working)
+        return self._memory(mapping, self._programs.held(mapping), self._saved(mapping))
 
     def memory_of_all(self, space: Sequence[Mapping]) -> Memory:
         """The same of each mapping of a job."""
         held = column_of(space, lambda mapping: (key_of("optimizer", mapping), mapping.pp > 1), self._programs.held)
-        *saved, working = column_of(space, partial(key_of, "layer"), lambda mapping: (*self._saved(mapping)[0], self._saved(mapping)[1]))
-        return memory_of(Columns(space), self._programs.kinds, held, saved, working)
+        return self._memory(Columns(space), held, column_of(space, partial(key_of, "layer"), self._saved))
 
-    def _saved(self, mapping: Mapping) -> tuple[list[float], float]:
-        """Bytes of a layer of each kind that its backward pass finds, and that the largest works with."""
-        programs = self._programs
-        if programs.has("layer", mapping):
-            layers = programs.layers(mapping)
-            return [layer.saved for layer in layers], max(layer.working for layer in layers)
+    def _memory(self, mapping: Mapping | Columns, held: Any, layers: Any) -> Memory:
+        saved, working = ([each[place] for each in layers] for place in range(2))
+        return memory_of(mapping, self._programs.kinds, held, saved, reduce(np.maximum, working))
 
-        def made() -> list[float]:
-            if mapping.recompute == "full":
-                return [boundary_bytes(programs.config, mapping)] * len(programs.kinds)
-            return [least.saved(mapping) for least in self._layers_least]
+    def _saved(self, mapping: Mapping) -> list[tuple[float, float]]:
+        """Bytes of a layer of each kind that its backward pass finds, and that it works with."""
+        return self._of_kinds("saved", mapping, lambda layer: (layer.saved, layer.working), self._saved_least)
 
-        return self._once("layer saved", mapping, made), 0.0
+    def _saved_least(self, mapping: Mapping, least: LayerBound) -> tuple[float, float]:
+        if mapping.recompute == "full":
+            return boundary_bytes(self._programs.config, mapping), 0.0
+        return least.saved(mapping), 0.0
 
     def _layers(self, mapping: Mapping) -> list[tuple[float, float]]:
         """Seconds of a layer of each kind: sent, computed."""
-        programs = self._programs
-        if not programs.has("layer", mapping):
-            return [self._layer(mapping, *each) for each in zip(programs.kinds, self._layers_least)]
 
-        def made() -> list[tuple[float, float]]:
-            return [(each.sent, each.computed) for each in (spent(layer.costs) for layer in programs.layers(mapping))]
+        def made(layer: Layer) -> tuple[float, float]:
+            each = spent(layer.costs)
+            return each.sent, each.computed
 
-        return self._once("layer made", mapping, made)
+        return self._of_kinds("seconds", mapping, made, lambda mapping, least: least.seconds(self._programs.setting(mapping)))
 
-    def _layer(self, mapping: Mapping, kind: Kind, least: LayerBound) -> tuple[float, float]:
-        key = kind.first, key_of("layer" if kind.has_experts else "dense", mapping)
-        if key not in self._kept:
-            self._kept[key] = least.seconds(self._programs.setting(mapping))
-        return self._kept[key]
+    def _of_kinds(
+        self, what: str, mapping: Mapping, made: Callable[[Layer], Any], least: Callable[[Mapping, LayerBound], Any]
+    ) -> list[Any]:
+        programs, found = self._programs, []
+        for kind, bound in zip(programs.kinds, self._layers_least):
+            key = programs.key(kind, mapping)
+            is_made = programs.has(kind, mapping)
+            if (what, is_made, key) not in self._kept:
+                value = made(programs.layer(kind, mapping)) if is_made else least(mapping, bound)
+                self._kept[what, is_made, key] = value
+            found.append(self._kept[what, is_made, key])
+        return found
 
     def _around(self, mapping: Mapping) -> tuple[float, float, float]:
         """Seconds of what is around: sent, computed, and those of the head."""
@@ -114,7 +116,7 @@ class Bounds:
                 each = around_bound(programs.setting(mapping), programs.machine)
             return each.spent.sent, each.spent.computed, each.behind
 
-        return self._once("around made" if programs.has("around", mapping) else "around", mapping, made)
+        return self._once("around", mapping, made)
 
     def _updates(self, mapping: Mapping) -> list[tuple[float, float, float]]:
         """Seconds of a step, of a layer of each kind and last of what is around: sums, the optimiser's kernels, gathers."""
@@ -128,7 +130,7 @@ class Bounds:
                 each = update_bound(programs.setting(mapping), programs.kinds, programs.machine)
             return [(update.sums, update.update, update.gathers) for update in each]
 
-        return self._once("optimizer made" if programs.has("optimizer", mapping) else "optimizer", mapping, made)
+        return self._once("optimizer", mapping, made)
 
     def _send(self, mapping: Mapping) -> float:
         return send_seconds(mapping, self._programs.machine, boundary_bytes(self._programs.config, mapping))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The mapping that is chosen where none is given: the best of all, by bounds that are bounds."""
 
+import dataclasses
 import json
 import random
 import re
@@ -18,6 +19,7 @@ from shoal.planning.command import Told, main
 from shoal.planning.forecasts import key_of
 from shoal.planning.job import plan_of, programs_of
 from shoal.planning.least import Bounds
+from shoal.planning.memory import around_bytes, weight_bytes
 from shoal.planning.search import Progress, search
 from shoal.planning.space import Job, mappings
 
@@ -132,6 +134,39 @@ def test_bounds_are_below_what_is_simulated(seed):
     for each, (seconds, memory) in least.items():
         assert 0 < seconds <= after.seconds(each) * (1 + 1e-9), where(each, programs)
         assert memory <= after.memory(each).total * (1 + 1e-9), where(each, programs)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_columns_say_what_each_mapping_says(seed):
+    """Of a whole space at once, to the bit: also where some programs are there."""
+    programs, mapping, _ = drawn(seed)
+    job = Job(mapping.devices, mapping.global_batch, mapping.sequence, [{}, {"zero": 3}, {"schedule": "dualpipe"}][seed % 3])
+    space = list(mappings(programs.config, programs.machine, job))[::7]
+    for _ in range(2):
+        bounds = Bounds(programs)
+        assert bounds.seconds_of_all(space).tolist() == [bounds.seconds(each) for each in space]
+        assert bounds.memory_of_all(space).total.tolist() == [bounds.memory(each).total for each in space]
+        programs.make(space[0], "layer", "around")
+
+
+def test_weights_are_counted_by_role_as_the_layout_has_them():
+    """Each mapping's by itself, and those of all by the sizes of roles."""
+    config = model("deepseek-v3")
+    programs = programs_of(config, shoal.Machine.read("dgx-h100"))
+    for mapping in list(mappings(programs.config, programs.machine, Job(16, 64, 1024)))[::97]:
+        setting = programs.setting(mapping)
+        layers = [weight_bytes(setting, kind) for kind in programs.kinds]
+        assert [held[0] for held in programs.held(mapping)[1:]] == pytest.approx(layers, rel=1e-12)
+        assert programs.held(mapping)[0] == pytest.approx(around_bytes(setting), rel=1e-12)
+
+
+def test_sizes_without_a_mesh_are_no_mappings():
+    """Groups of two devices for tokens and of three for experts lie in no mesh."""
+    config = model("qwen1.5-moe-a2.7b")
+    config = dataclasses.replace(config, moe=config.moe.replace(num_experts=12))
+    machine = shoal.Machine.read("dgx-h100")
+    space = list(mappings(config, machine, Job(24, 48, 2048)))
+    assert {mapping.ep for mapping in space} >= {1, 2, 3, 6} and all(mapping.layout(8) for mapping in space)
 
 
 def test_these_are_hundreds_of_mappings():
