@@ -10,6 +10,7 @@ as for one mapping (`shoal.planning.schedule`, `course`, `memory`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ __all__ = ["Columns", "column_of"]
 
 # Fields of mappings that are the job's, and hold for all of them.
 _OF_JOB = ("schedule", "sums_beside", "gathers_beside", "exchange_beside")
-_SIZES = ("pp", "stages", "micro_batches")
+_SIZES = attrgetter("pp", "stages", "micro_batches")
 
 
 class Columns:
@@ -32,8 +33,7 @@ class Columns:
     micro_batches: np.ndarray
 
     def __init__(self, mappings: Sequence[Mapping]):
-        for name in _SIZES:
-            setattr(self, name, np.array([getattr(mapping, name) for mapping in mappings]))
+        self.pp, self.stages, self.micro_batches = np.array(list(map(_SIZES, mappings))).T
         for name in _OF_JOB:
             setattr(self, name, getattr(mappings[0], name))
 

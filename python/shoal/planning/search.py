@@ -80,9 +80,9 @@ class Found:
 Node = tuple[float, float, int, int]
 # So many programs are made at once, one a core, and beside them so many that take little; further ones are looked for among
 # so many of the next mappings.
-_AT_ONCE, _LITTLE, _NEXT = 2, 4, 32
+_AT_ONCE, _LITTLE, _NEXT = 2, 2, 32
 # Others that are shown beside the best are behind all that is left by this share at most, or so many times more is made.
-_OTHERS_WITHIN, _OTHERS_TIMES = 0.05, 2
+_OTHERS_WITHIN, _OTHERS_TIMES = 0.05, 3
 
 
 class _Search:
@@ -230,12 +230,13 @@ class _Search:
             self.programs.make_all(wanted)
             self._take_best(near)
         except ShoalError:
-            self._make_first(wanted[0])
+            self._make_first()
 
-    def _make_first(self, wanted: tuple[Mapping, Part]) -> None:
-        """By itself, where one of several has no program."""
+    def _make_first(self) -> None:
+        """The first node's part by itself, where one of several has no program."""
+        number = self.queue[0][3]
         try:
-            self.programs.make_all([wanted])
+            self.programs.make_all([(self.space[number], self._missing(number))])
         except ShoalError:
             heapq.heappop(self.queue)
             self.found.without_program += 1
@@ -247,21 +248,28 @@ class _Search:
         return [first, *sorted(node for node in risen if node and node[0] <= limit)]
 
     def _wanted(self, near: Sequence[Node]) -> list[tuple[Mapping, Part]]:
-        """A part of each, as there is room; none behind a node of which all layers are known, as that comes first whatever
-        they take."""
+        """A part of each, as there is room; none behind a node of which all layers are known and that is better than the
+        plans: it comes first whatever others take. Its optimizer alone, where the search may end with it."""
         wanted: dict[Hashable, tuple[Mapping, Part]] = {}
         room = {"little": _LITTLE, "layer": _AT_ONCE, "optimizer": 1}
         for node in near:
             mapping, part = self.space[node[3]], self._missing(node[3])
-            if part is None:
-                break
-            size = _size_of(part)
-            if room[size] and (key := self.programs.key(part, mapping)) not in wanted:
-                wanted[key] = mapping, part
-                room[size] -= 1
-            if part == "optimizer":
+            if part not in (None, "optimizer"):
+                self._add(wanted, room, (mapping, part))
+            elif node[0] < self._last():
+                if part and node[0] * (1 - self.within) < near[0][0]:
+                    return [(mapping, part)]
+                if part:
+                    self._add(wanted, room, (mapping, part))
                 break
         return list(wanted.values())
+
+    def _add(self, wanted: dict[Hashable, tuple[Mapping, Part]], room: dict[str, int], one: tuple[Mapping, Part]) -> None:
+        mapping, part = one
+        key, size = self.programs.key(part, mapping), _size_of(part)
+        if room[size] and key not in wanted:
+            wanted[key] = one
+            room[size] -= 1
 
     def _take_best(self, near: Sequence[Node]) -> None:
         """The best of those of which all is known now is a plan, where it is better than those there are."""
