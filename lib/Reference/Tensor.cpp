@@ -10,6 +10,9 @@
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <cstring>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace shoal::reference {
 
@@ -267,6 +270,17 @@ std::string Tensor::str(int64_t limit) const {
   llvm::raw_string_ostream os(text);
   Printer{*this, limit, os}.print(type.shape);
   return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+void keepFreedMemory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+#endif
 }
 
 } // namespace shoal::reference

@@ -10,6 +10,7 @@
 #include "shoal/Fuzz/Mutation.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Reference/Models.h"
+#include "shoal/Reference/Tensor.h"
 #include "shoal/Target/CPU/CPUTarget.h"
 #include "shoal/Target/CUDA/CUDATarget.h"
 #include "llvm/Support/WithColor.h"
@@ -32,6 +33,7 @@ int main(int argc, char **argv) {
   std::optional<ToolOptions> options = parseOptions(argc, argv);
   if (!options)
     return 2;
+  shoal::reference::keepFreedMemory();
   mlir::DialectRegistry registry;
   shoal::registerCUDATarget(registry);
   shoal::registerShoalDialects(registry);

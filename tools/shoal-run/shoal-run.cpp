@@ -12,6 +12,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Reference/Models.h"
+#include "shoal/Reference/Tensor.h"
 #include "shoal/Transforms/Import/TextLimits.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -40,6 +41,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   shoal::reportFatalErrors();
   std::set_new_handler(nullptr); // LLVM's ends the process
+  shoal::reference::keepFreedMemory();
   Options options = parseOptions(argc, argv);
   DialectRegistry registry;
   shoal::registerShoalDialects(registry);

@@ -90,6 +90,12 @@ Scalar unspecifiedScalar(ElementType type);
 /// Equal, or both NaN.
 bool isSame(ElementType type, Scalar a, Scalar b);
 
+/// Has the process keep the memory of tensors that are gone for the next ones.
+/// Else the system maps and clears it anew for each of more than 128 KiB, which
+/// takes a third of the time of programs of such. For the tools' main
+/// functions.
+void keepFreedMemory();
+
 } // namespace shoal::reference
 
 #endif // SHOAL_REFERENCE_TENSOR_H

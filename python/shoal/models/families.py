@@ -17,7 +17,7 @@ from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
 from shoal.moe.flat import FLAT
 from shoal.names import nearest
-from shoal.moe.schemas import ALIASES, SCHEMAS, SIZES, ConfigFile, checked
+from shoal.moe.schemas import ALIASES, CLASSES, SCHEMAS, SIZES, ConfigFile, checked, family_of
 
 __all__ = ["Read", "made_of", "model_config_of", "published_config", "read_config"]
 
@@ -38,7 +38,7 @@ def made_of(file: Mapping[str, Any], given: Mapping[str, Any], place: str = "") 
     """
     if not isinstance(file, Mapping):
         return Read(model_config_of(file, place), {}, {})  # which says so
-    known = SCHEMAS.get(str(file.get("model_type")), {})
+    known = SCHEMAS.get(family_of(file), {})
     own = {*FLAT}
     for name in file:
         if known and name in own and name not in known and name not in ALIASES:
@@ -253,26 +253,9 @@ def _latent(file: ConfigFile) -> LatentAttention:
 def published_config(config: Mapping[str, Any], dtype: str) -> dict[str, Any]:
     """What stands beside weights of this type that are written with `config`'s names: it, without what is said of
     weights of few bits and of layers that are not written, and with the class that transformers has of the family."""
-    made = {"architectures": [_CLASSES[config["model_type"]]], **config}
+    made = {"architectures": [CLASSES[family_of(config)]], **config}
     made.pop("quantization_config", None)
     if made.get("num_nextn_predict_layers"):
         made["num_nextn_predict_layers"] = 0
     names = [name for name in ("dtype", "torch_dtype") if name in made] or ["dtype"]
     return {**made, **dict.fromkeys(names, dtype)}
-
-
-_CLASSES = {
-    "deepseek_v2": "DeepseekV2ForCausalLM",
-    "deepseek_v3": "DeepseekV3ForCausalLM",
-    "glm4_moe": "Glm4MoeForCausalLM",
-    "gpt_oss": "GptOssForCausalLM",
-    "llama4_text": "Llama4ForCausalLM",
-    "llama": "LlamaForCausalLM",
-    "mistral": "MistralForCausalLM",
-    "mixtral": "MixtralForCausalLM",
-    "olmoe": "OlmoeForCausalLM",
-    "qwen2": "Qwen2ForCausalLM",
-    "qwen2_moe": "Qwen2MoeForCausalLM",
-    "qwen3": "Qwen3ForCausalLM",
-    "qwen3_moe": "Qwen3MoeForCausalLM",
-}

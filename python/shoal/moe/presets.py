@@ -96,6 +96,12 @@ MODELS: dict[str, Fields] = {
         "norm_topk_prob": True, "routed_scaling_factor": 2.5, "hidden_act": "silu",
         "first_k_dense_replace": 3, "num_hidden_layers": 61,
     },
+    "kimi-k2": {
+        "model_type": "kimi_k2", "architectures": ["DeepseekV3ForCausalLM"], "n_routed_experts": 384, "num_experts_per_tok": 8,
+        "moe_intermediate_size": 2048, "n_shared_experts": 1, "n_group": 1, "topk_group": 1,
+        "norm_topk_prob": True, "routed_scaling_factor": 2.827, "hidden_act": "silu",
+        "first_k_dense_replace": 1, "num_hidden_layers": 61,
+    },
     "glm-4.5": {
         "model_type": "glm4_moe", "n_routed_experts": 160, "num_experts_per_tok": 8,
         "moe_intermediate_size": 1536, "n_shared_experts": 1, "n_group": 1, "topk_group": 1,

@@ -20,7 +20,7 @@ from shoal.laws import (
 )  # fmt: skip
 from shoal.names import nearest
 
-__all__ = ["ALIASES", "ROPE", "SCHEMAS", "SIZES", "ConfigFile", "Field", "checked", "rope_options"]
+__all__ = ["ALIASES", "CLASSES", "ROPE", "SCHEMAS", "SIZES", "ConfigFile", "Field", "checked", "family_of", "rope_options"]
 
 
 _LAYERS = 10_000  # more than any model has; a number by mistake ends at once
@@ -288,6 +288,24 @@ _GPT_OSS_ROPE = {
 }  # fmt: skip
 
 
+# The class that transformers has of each family.
+CLASSES = {
+    "deepseek_v2": "DeepseekV2ForCausalLM",
+    "deepseek_v3": "DeepseekV3ForCausalLM",
+    "glm4_moe": "Glm4MoeForCausalLM",
+    "gpt_oss": "GptOssForCausalLM",
+    "llama4_text": "Llama4ForCausalLM",
+    "llama": "LlamaForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "mixtral": "MixtralForCausalLM",
+    "olmoe": "OlmoeForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen2_moe": "Qwen2MoeForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+    "qwen3_moe": "Qwen3MoeForCausalLM",
+}
+
+
 class ConfigFile(Mapping[str, Any]):
     """A checked file: each field of its family by its name, or what it is where the file leaves it out, as of all
     fields that nothing depends on.
@@ -318,6 +336,15 @@ class ConfigFile(Mapping[str, Any]):
         return self._given.get(name) is not None
 
 
+def family_of(config: Mapping[str, Any]) -> str:
+    """The `model_type` of a config.json; where that is a publisher's own, as "kimi_k2", the one of the class that the file
+    names for its architecture. "None" where there is none."""
+    kind, classes = str(config.get("model_type")), config.get("architectures")
+    families = {name: family for family, name in CLASSES.items()}
+    named = str(classes[0]) if isinstance(classes, list) and classes else ""
+    return kind if kind in SCHEMAS else families.get(named, kind)
+
+
 def checked(config: Mapping[str, Any]) -> ConfigFile:
     """The fields of a `config.json`.
 
@@ -328,11 +355,13 @@ def checked(config: Mapping[str, Any]) -> ConfigFile:
         return config
     if not isinstance(config, Mapping):
         raise InputError(f"from_hf: {shown(config)}: expected an object with the fields of a config.json")
-    family = config.get("model_type")
+    family = family_of(config)
     if family == "llama4":
         raise UnsupportedError('from_hf: model_type "llama4" is of images, too: give its text_config, of llama4_text')
-    if not isinstance(family, str) or family not in SCHEMAS:
-        raise UnsupportedError(f'from_hf: model_type "{family}" is not one of {sorted(SCHEMAS)}')
+    if family not in SCHEMAS:
+        raise UnsupportedError(
+            f'from_hf: model_type "{family}" is not one of {sorted(SCHEMAS)}; shoal.torch takes modules of others'
+        )
     schema, given, names = SCHEMAS[family], {}, {}
     for name, value in config.items():
         own = ALIASES.get(name, name)
@@ -367,7 +396,7 @@ def rope_options(config: Mapping[str, Any]) -> dict[str, Any]:
         config = {**config, "rope_theta": _default_base(config)}
     options: dict[str, Any] = {"rope_theta": config["rope_theta"]}
     tables = [config.get(name) for name in ("rope_scaling", "rope_parameters")]
-    if not any(tables) and config.get("model_type") == "gpt_oss":
+    if not any(tables) and family_of(config) == "gpt_oss":
         tables = [_GPT_OSS_ROPE]
     for table, name in zip(tables, ("rope_scaling", "rope_parameters")):
         for key, value in (table or {}).items():
@@ -380,5 +409,5 @@ def rope_options(config: Mapping[str, Any]) -> dict[str, Any]:
 def _default_base(config: Mapping[str, Any]) -> float:
     given = config.get("rope_theta")
     if given is None:
-        return SCHEMAS.get(config.get("model_type", ""), _COMMON)["rope_theta"].default
+        return SCHEMAS.get(family_of(config), _COMMON)["rope_theta"].default
     return _checked_field("rope_theta", given, _COMMON["rope_theta"], [], "")

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
+from unittest import mock
 
 import torch
 
@@ -56,7 +57,7 @@ def export(
     """
     given = module if isinstance(module, torch.nn.Module) else _Called(module)
     with advised():
-        with recorded():
+        with recorded(), _types_kept():
             program = torch.export.export(given, tuple(args), dict(kwargs or {}))
         return decomposed(program)
 
@@ -71,9 +72,29 @@ def advised() -> Iterator[None]:
         raise UnsupportedError(str(error)) from None
     except ShoalError:
         raise
-    except (RuntimeError, AssertionError, ValueError, TypeError, torch._dynamo.exc.TorchDynamoException) as error:
+    except (*_OF_PROGRAMS, torch._dynamo.exc.TorchDynamoException) as error:
         said = str(error).strip().partition("\n\n")[0]
         raise TraceError(f"{_place(error)}: torch.export does not take the module: {_advice(str(error))}{said}") from error
+
+
+# What a module's own lines end with, where they meet what torch.export gives them.
+_OF_PROGRAMS = (RuntimeError, AssertionError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
+
+
+@contextlib.contextmanager
+def _types_kept() -> Iterator[None]:
+    """Within it a module's `.to(...)` that changes nothing, as routers call it in each pass, does nothing: torch would put new
+    parameters in the place of those that it traces."""
+    to = torch.nn.Module.to
+
+    def converted(module: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+        device, dtype, _, _ = torch._C._nn._parse_to(*args, **kwargs)
+        tensors = (*module.parameters(), *module.buffers())
+        changed = (t for t in tensors if t.device != (device or t.device) or t.is_floating_point() and t.dtype != (dtype or t.dtype))
+        return module if next(changed, None) is None else to(module, *args, **kwargs)
+
+    with mock.patch.object(torch.nn.Module, "to", converted):
+        yield
 
 
 class _WithoutGraphs(io.TextIOBase):
@@ -111,6 +132,8 @@ def decomposed(program: torch.export.ExportedProgram) -> torch.export.ExportedPr
     """What torch.export.export gives, in the form of `export`: results are new tensors, composites stay whole."""
     # Inlining drops what a region without gradients stops: it is said by an op before.
     _stop_gradients(program.graph_module)
+    # Sizes are numbers here; what else torch asks of arguments may be of an example's memory, as that it is a view of another's.
+    program._guards_code = []
     return program.run_decompositions(_table())
 
 
@@ -181,6 +204,7 @@ _DEPENDS = (
 _ADVICE = {
     "GuardOnDataDependentSymNode": _DEPENDS,
     "data-dependent": _DEPENDS,
+    "'NoneType' object": "an argument that is left out is None where torch captures it: give all, as attention_mask=: ",
     "DynamicCache": "a cache that grows: give use_cache=False, or a static cache: ",
     "Cannot view a tensor": "a view of strided attention: write reshape: ",
 }

@@ -10,15 +10,28 @@ from typing import Any
 
 from shoal.errors import TraceError
 from shoal.frontend.autodiff import value_and_grad
-from shoal.frontend.tracing import Program, TensorSpec, trace_program
+from shoal.frontend.tracing import Program, trace_program
 from shoal.frontend.value import Value
 from shoal.mesh import Mesh
-from shoal.torch.graph import Graph
+from shoal.torch.graph import Graph, names_in
 from shoal.torch.importer import Hooks, Importer, check
-from shoal.torch.programs import evaluate, result_order
+from shoal.torch.programs import evaluate, result_order, spec_of
 from shoal.torch.settings import Settings
 
 PREFIX = "grad."
+
+
+_STOPS = frozenset({"aten.detach.default", "aten.detach_copy.default"})
+
+
+def inputs_behind(graph: Graph, result: str) -> set[str]:
+    """The names of the inputs that a result of the graph has a derivative by, 0 or not: those that torch gives a gradient."""
+    wanted = {name for output in graph.outputs if output.name == result for name in names_in(output.value)}
+    for node in reversed(graph.nodes):
+        floats = (each.name for each in node.results if each.type is not None and each.type.dtype.kind not in "biu")
+        if node.target not in _STOPS and not wanted.isdisjoint(floats):
+            wanted.update(names_in(node.args))
+    return {given.name for given in graph.inputs if given.value in wanted}
 
 
 def write_gradients(
@@ -40,9 +53,7 @@ def write_gradients(
         raise TraceError(f'gradients: expected a result "loss" but got {", ".join(result_order(graph))}')
     given, told = shardings or {}, settings or Settings(is_differentiated=True)
     specs = OrderedDict(
-        (each.name, TensorSpec(each.type.shape, each.type.dtype, given.get(each.name)))
-        for each in graph.inputs
-        if each.type is not None
+        (each.name, spec_of(each.type, given.get(each.name))) for each in graph.inputs if each.type is not None
     )
 
     def main(**values: Value) -> OrderedDict[str, Value]:

@@ -140,7 +140,7 @@ class _Reader:
             return dtype_of_name(str(value))
         if isinstance(value, (torch.device, torch.layout, torch.memory_format)):
             return str(value)
-        if value is None or isinstance(value, (bool, int, float, str)):
+        if value is None or isinstance(value, (bool, int, float, complex, str)):
             return value
         raise Unsupported(f"an argument of {type(value).__name__}")
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal import ir
 
-# None, bool, int, float, str, np.dtype, Ref, Graph (of a higher-order op), or a list of these.
+# None, bool, int, float, complex, str, np.dtype, Ref, Graph (of a higher-order op), or a list of these.
 Argument = Any
 
 

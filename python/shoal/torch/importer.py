@@ -7,7 +7,7 @@ What becomes of an op is said by the importers in `shoal.torch.ops`, by function
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,13 @@ from shoal.frontend.broadcasting import as_operand
 from shoal.frontend.core import at
 from shoal.frontend.value import Value
 from shoal.torch import ops
-from shoal.torch.graph import Argument, Graph, Node, Output, Place, Ref, Result, Type
+from shoal.torch.graph import Argument, Graph, Node, Output, Place, Ref, Result, Type, types_of
+from shoal.torch.halves import Pair, half_node, half_of, has_pair, is_complex, of_each, part_of
 from shoal.torch.op import NOT_MADE, Op
 from shoal.torch.refusals import Unsupported, described, refused_at
-from shoal.torch.registry import find_importer, is_dropped, reason_of, takes, unknown_arguments
+from shoal.torch.registry import (
+    find_complex_importer, find_importer, is_dropped, is_imported, is_of_halves, reason_of, takes, unknown_arguments,
+)  # fmt: skip
 from shoal.torch.settings import Settings
 
 __all__ = ["Hooks", "Importer", "check"]
@@ -82,10 +85,8 @@ class Importer:
     def _import(self, node: Node, known: dict[str, Any]) -> None:
         args: dict[str, Any] = {}
         try:
-            importer = _importer_of(node)
-            args = {name: _resolved(arg, known) for name, arg in node.args.items() if takes(node.target, name)}
-            results = importer(Op(self, node), **args)
-            results = list(results) if isinstance(results, (tuple, list)) else [results]
+            args = {name: _resolved(arg, known) for name, arg in node.args.items() if _takes(node, name)}
+            results = self._results(node, args)
             _check_results(node, results)
         except (Unsupported, TraceError) as error:
             self.problems[described(node, _types(args), str(error))] = None
@@ -93,12 +94,27 @@ class Importer:
             results = [_nothing(result.type) for result in node.results]
         for result, value in zip(node.results, results):
             if result.type is not None:
-                known[result.name] = value if value is NOT_MADE else self._hooks.made(node, value)
+                known[result.name] = value if value is NOT_MADE else of_each(lambda half: self._hooks.made(node, half), value)
+
+    def _results(self, node: Node, args: Mapping[str, Any]) -> list[Any]:
+        if not any(map(has_pair, args.values())) and not any(is_complex(result.type) for result in node.results):
+            importer = find_importer(node.target)
+            if importer is None:
+                raise Unsupported(reason_of(node.target))
+            return _listed(importer(Op(self, node), **args))
+        op = Op(self, half_node(node), is_complex(node.results[0].type))
+        if (importer := find_complex_importer(node.target)) is not None:
+            return _listed(importer(op, **args))
+        if not is_of_halves(node.target):
+            raise Unsupported("complex elements; write it with real numbers")
+        of_one = find_importer(node.target)
+        halves = [_listed(of_one(op, **{name: part_of(arg, part) for name, arg in args.items()})) for part in (0, 1)]
+        return list(map(Pair, *halves))
 
 
 def check(graph: Graph) -> None:
-    """UnsupportedError with every op of the graph that has no importer, and every argument that its importer has not."""
-    problems = _problems(graph)
+    """UnsupportedError with every op of the graph that has no importer, every argument that its importer has not, and complex results."""
+    problems = _problems(graph) | _complex_outputs(graph)
     if problems:
         raise UnsupportedError("\n".join(problems))
 
@@ -123,21 +139,32 @@ def _problem(node: Node) -> str | None:
     """Why the node cannot be imported, whatever its operands are; None: it may."""
     if is_dropped(node.target):
         return None
-    if find_importer(node.target) is None:
+    if not is_imported(node.target):
         return reason_of(node.target)
     unknown = unknown_arguments(node.target, node.args)
     return f"argument {', '.join(map(repr, unknown))}" if unknown else None
 
 
-def _importer_of(node: Node) -> Callable[..., Any]:
-    importer = find_importer(node.target)
-    if importer is None:
-        raise Unsupported(reason_of(node.target))
-    return importer
+def _complex_outputs(graph: Graph) -> dict[str, None]:
+    types = types_of(graph)
+    found = [output.name for output in graph.outputs if isinstance(output.value, Ref) and is_complex(types.get(output.value.name))]
+    reason = "complex elements; return torch.view_as_real of it"
+    return {refused_at(Place(), f'result "{name}"', reason): None for name in found}
+
+
+def _takes(node: Node, name: str) -> bool:
+    return is_imported(node.target) and takes(node.target, name)
+
+
+def _listed(results: Any) -> list[Any]:
+    return list(results) if isinstance(results, (tuple, list)) and not isinstance(results, Pair) else [results]
 
 
 def _nothing(type: Type | None) -> Any:
-    return NOT_MADE if type is None else as_operand(0, type.shape, type.dtype)
+    if type is None:
+        return NOT_MADE
+    half = as_operand(0, type.shape, half_of(type).dtype)
+    return Pair(half, half) if is_complex(type) else half
 
 
 def _resolved(argument: Argument, known: Mapping[str, Any]) -> Any:
@@ -176,8 +203,10 @@ def _check_results(node: Node, results: Sequence[Any]) -> None:
 
 
 def _check_result(number: int, result: Result, value: Any) -> None:
-    if not isinstance(value, Value):
-        raise Unsupported(f"result {number} is {value!r}; expected a tensor")
-    got = Type(value.shape, value.dtype)
-    if got != result.type:
-        raise Unsupported(f"result {number} is {got}; the program says {result.type}")
+    halves = value if isinstance(value, Pair) else (value,)
+    if not all(isinstance(half, Value) for half in halves) or is_complex(result.type) != isinstance(value, Pair):
+        raise Unsupported(f"result {number} is {value!r}; expected a tensor of {result.type}")
+    for half in halves:
+        got = Type(half.shape, half.dtype)
+        if got != half_of(result.type):
+            raise Unsupported(f"result {number} is {got}; the program says {result.type}")

@@ -22,6 +22,7 @@ from shoal.mesh import Mesh
 from shoal.moe import Layout
 from shoal.torch.activations import Activations
 from shoal.torch.calls import Call, seed_of
+from shoal.torch.halves import complex_inputs
 from shoal.torch.programs import SEED, write_program
 from shoal.torch.settings import Settings
 from shoal.torch.shardings import of_arguments, of_results, of_state
@@ -96,7 +97,8 @@ class TorchJitted:
         """The state as torch's tensors, each brought together; of a module what its own state_dict() has."""
         own = getattr(self._program, "state_dict", None)
         kept = set(self.state) if own is None else set(own())
-        return {name: to_torch(value) for name, value in self.state.items() if name in kept}
+        pairs = {name for program in self._programs.values() for name in complex_inputs(program.call.graph)}
+        return {name: to_torch(value, name in pairs) for name, value in self.state.items() if name in kept}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Takes these numbers for the state, of torch's tensors or NumPy's arrays; InputError of a name that is none."""

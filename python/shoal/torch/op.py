@@ -48,9 +48,11 @@ def of_two(function: Callable[[Any, Any], Value]) -> Callable[..., Value]:
 class Op:
     """A node that is imported: what importers ask for beside its arguments."""
 
-    def __init__(self, importer: GraphImporter, node: Node):
+    def __init__(self, importer: GraphImporter, node: Node, is_complex: bool = False):
+        """is_complex: the result is, of halves that have the type that the node says."""
         self._importer = importer
         self.node = node
+        self.is_complex = is_complex
 
     @property
     def settings(self) -> Settings:

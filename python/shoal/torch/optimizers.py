@@ -8,7 +8,7 @@ The learning rates are read again at each step, so that torch's schedulers work.
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,12 +35,14 @@ class Optimizer(NamedTuple):
     rate: Any = None
 
 
-def of_torch(optimizers: Sequence[torch.optim.Optimizer], parameters: Mapping[str, Any]) -> Optimizer:
-    """optimizers: each for parameters of its own, as Muon for matrices and AdamW for the others. parameters: the module's by their names.
+def of_torch(optimizers: Sequence[torch.optim.Optimizer], parameters: Mapping[str, Any], others: Iterable[Any] = ()) -> Optimizer:
+    """optimizers: each for parameters of its own, as Muon for matrices and AdamW for the others. parameters: the module's that have
+    gradients, by their names. others: the module's that have none, which stay as they are, as in torch.
 
     UnsupportedError of optimisers other than SGD, Adam, AdamW, Adafactor and Muon, and of what of these is not done here.
     """
-    names = {id(parameter): name for name, parameter in parameters.items()}
+    names: dict[int, str | None] = {id(parameter): None for parameter in others}
+    names |= {id(parameter): name for name, parameter in parameters.items()}
     listed = [(type(each), group) for each in map(_new, optimizers) for group in each.param_groups]
     groups = [_names(group, number, names) for number, (_, group) in enumerate(listed)]
     directions = [_DIRECTIONS[kind](group, f"optimizer: group {i}") for i, (kind, group) in enumerate(listed)]
@@ -86,10 +88,12 @@ def of_shoal(optimizer: Transform, names: frozenset[str]) -> Optimizer:
     return Optimizer(optimizer.init, update, lambda: np.zeros(1, np.float32), names, optimizer.rate)
 
 
-def _names(group: Mapping[str, Any], number: int, names: Mapping[int, str]) -> list[str]:
-    found = [names.get(id(parameter)) for parameter in group["params"]]
-    if None in found:
-        raise UnsupportedError(f"optimizer: group {number}: parameter {found.index(None)} is none of the module's")
+def _names(group: Mapping[str, Any], number: int, names: Mapping[int, str | None]) -> list[str]:
+    """Those of the group's parameters that move."""
+    for place, parameter in enumerate(group["params"]):
+        if id(parameter) not in names:
+            raise UnsupportedError(f"optimizer: group {number}: parameter {place} is none of the module's")
+    found = (names[id(parameter)] for parameter in group["params"])
     return [name for name in found if name is not None]
 
 

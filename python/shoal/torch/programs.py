@@ -16,7 +16,8 @@ from shoal.frontend.tracing import Program, TensorSpec, trace_program
 from shoal.frontend.value import Value
 from shoal.mesh import Mesh
 from shoal.mesh_sharding import MeshSharding
-from shoal.torch.graph import Graph, Ref
+from shoal.torch.graph import Graph, Ref, Type
+from shoal.torch.halves import outer_type, taken_apart
 from shoal.torch.importer import Hooks, Importer, check
 from shoal.torch.settings import Settings
 
@@ -47,9 +48,7 @@ def write_program(
     check(graph)
     shardings, results = shardings or {}, results or {}
     specs = OrderedDict(
-        (given.name, TensorSpec(given.type.shape, given.type.dtype, shardings.get(given.name)))
-        for given in graph.inputs
-        if given.type is not None
+        (given.name, spec_of(given.type, shardings.get(given.name))) for given in graph.inputs if given.type is not None
     )
     importer = Importer(hooks=hooks, settings=settings)
     program = _traced(graph, importer, specs, mesh, results, inputs, outputs)
@@ -85,6 +84,12 @@ def _traced(
     )
 
 
+def spec_of(type: Type, sharding: Any) -> TensorSpec:
+    """What a program takes for a value of a graph."""
+    given = outer_type(type)
+    return TensorSpec(given.shape, given.dtype, sharding)
+
+
 def evaluate(graph: Graph, importer: Importer, values: Mapping[str, Any]) -> OrderedDict[str, Value]:
     """The results of a graph by their names, for values by the names of its inputs."""
     if isinstance(importer.seed, str):
@@ -92,7 +97,7 @@ def evaluate(graph: Graph, importer: Importer, values: Mapping[str, Any]) -> Ord
     # The function itself is where its first op is: it has no line in this process.
     place = next((node.place.location for node in graph.nodes if node.place.file), None)
     current("a program of torch").builder.location = place
-    known = {given.value: values[given.name] for given in graph.inputs if given.type is not None}
+    known = {given.value: taken_apart(values[given.name], given.type) for given in graph.inputs if given.type is not None}
     made = importer.run(graph, known)
     if importer.problems:
         raise UnsupportedError("\n".join(importer.problems)) from importer.cause

@@ -30,10 +30,10 @@ _MAJOR = 8
 
 # The schema's own numbers of types, which are not those of torch's ScalarType.
 _DTYPES = {
-    1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64", 12: "bool",
-    13: "bfloat16", 28: "uint16", 29: "float8_e4m3fn", 30: "float8_e5m2", 34: "uint32", 35: "uint64",
+    1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64",
+    10: "complex64", 11: "complex128", 12: "bool", 13: "bfloat16", 28: "uint16", 29: "float8_e4m3fn", 30: "float8_e5m2", 34: "uint32", 35: "uint64",
 }  # fmt: skip
-_COMPLEX = {9: "complex32", 10: "complex64", 11: "complex128"}
+_HALF_COMPLEX = 9
 
 # Memory formats, layouts and devices: values have none.
 _STORAGE = frozenset({"as_memory_format", "as_layout", "as_device"})
@@ -226,6 +226,8 @@ def _plain(kind: str, value: Any) -> Argument:
         return _reference(value)
     if kind in ("as_float", "as_floats"):
         return _float(value) if kind == "as_float" else [_float(number) for number in value]
+    if kind == "as_complex":
+        return complex(_float(value["real"]), _float(value["imag"]))
     if kind in ("as_int", "as_bool", "as_string", "as_ints", "as_bools", "as_strings"):
         return value
     raise Unsupported(f"an argument of kind {kind.removeprefix('as_')}")
@@ -247,7 +249,7 @@ def _name_of(kind: str, value: Any) -> str:
 
 def _dtype(number: int) -> np.dtype:
     if number not in _DTYPES:
-        raise Unsupported(f"elements of {_COMPLEX.get(number, f'type {number}')}")
+        raise Unsupported(f"elements of {'complex32' if number == _HALF_COMPLEX else f'type {number}'}")
     return dtype_of_name(_DTYPES[number])
 
 

@@ -18,6 +18,9 @@ from typing import Any
 OpImporter = Callable[..., Any]
 
 _importers: dict[str, OpImporter] = {}
+# Of complex tensors, and the names of ops that are the same op of either half.
+_of_complex: dict[str, OpImporter] = {}
+_of_halves: set[str] = set()
 _families: dict[str, str] = {}
 _parameters: dict[str, frozenset[str]] = {}
 # Those that take arguments of any name, as operands of a graph are.
@@ -29,24 +32,46 @@ _dropped: dict[str, str] = {}
 IGNORED = frozenset({"memory_format", "layout", "device", "pin_memory", "non_blocking", "copy"})
 
 
-def imports(*names: str) -> Callable[[OpImporter], OpImporter]:
-    """Enters the decorated function as the importer of these ops."""
+def imports(*names: str, halves: bool = False) -> Callable[[OpImporter], OpImporter]:
+    """Enters the decorated function as the importer of these ops.
 
+    halves: of complex tensors the op is itself of either half.
+    """
     family = sys._getframe(1).f_globals["__name__"].rpartition(".")[2]
 
     def enter(function: OpImporter) -> OpImporter:
-        parameters = list(inspect.signature(function).parameters.values())[1:]
         for name in names:
-            if name in _importers:
-                raise AssertionError(f"{name} has two importers")
-            _importers[name] = function
-            _families[name] = family
-            _parameters[name] = frozenset(parameter.name for parameter in parameters)
-            if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-                _take_any.add(name)
+            _enter(_importers, name, function, family)
+        _of_halves.update(names if halves else ())
         return function
 
     return enter
+
+
+def imports_complex(*names: str) -> Callable[[OpImporter], OpImporter]:
+    """Enters the decorated function as the importer of these ops where an operand or a result is complex.
+
+    It gets and gives a `halves.Pair` for each complex tensor; its `Op` has the types of halves.
+    """
+    family = sys._getframe(1).f_globals["__name__"].rpartition(".")[2]
+
+    def enter(function: OpImporter) -> OpImporter:
+        for name in names:
+            _enter(_of_complex, name, function, family)
+        return function
+
+    return enter
+
+
+def _enter(table: dict[str, OpImporter], name: str, function: OpImporter, family: str) -> None:
+    if name in table:
+        raise AssertionError(f"{name} has two importers")
+    table[name] = function
+    _families.setdefault(name, family)
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    _parameters[name] = _parameters.get(name, frozenset()) | {parameter.name for parameter in parameters}
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        _take_any.add(name)
 
 
 def refuses(*names: str, reason: str) -> None:
@@ -62,6 +87,21 @@ def drops(*names: str, reason: str) -> None:
 def find_importer(name: str) -> OpImporter | None:
     """The importer of an op, once `shoal.torch.ops` is imported."""
     return _importers.get(name)
+
+
+def find_complex_importer(name: str) -> OpImporter | None:
+    """The importer of an op where an operand or a result is complex; None where it is by halves, or has none."""
+    return _of_complex.get(name)
+
+
+def is_of_halves(name: str) -> bool:
+    """Whether the op of complex tensors is itself of either half."""
+    return name in _of_halves
+
+
+def is_imported(name: str) -> bool:
+    """Whether the op has an importer, of real or of complex tensors."""
+    return name in _importers or name in _of_complex
 
 
 def family_of(name: str) -> str:
@@ -102,7 +142,7 @@ _IN_PLACE = (
 
 def names() -> list[str]:
     """The names of all ops that are imported, sorted."""
-    return sorted(_importers)
+    return sorted({*_importers, *_of_complex})
 
 
 def refused() -> list[str]:

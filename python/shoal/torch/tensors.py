@@ -28,11 +28,17 @@ def is_tensor(value: Any) -> bool:
 def to_numpy(value: Any) -> Any:
     """The array of a tensor, in its memory where it is dense and the processor's; anything else as it is.
 
-    Gradients do not go through it.
+    Complex numbers are pairs along a last dimension, of a tensor and of an array. Gradients do not go through it.
     """
+    if isinstance(value, np.ndarray) and value.dtype.kind == "c":
+        return np.stack([value.real, value.imag], -1)
     if not is_tensor(value):
         return value
     tensor = value.detach().cpu().contiguous()
+    if tensor.is_complex():
+        import torch
+
+        tensor = torch.view_as_real(tensor.resolve_conj())
     dtype = dtype_of_name(str(tensor.dtype))
     if dtype.kind != "V" and dtype.type.__module__ == "numpy":
         return tensor.numpy()
@@ -49,11 +55,15 @@ def overwrite(target: Any, value: Any) -> None:
         target[...] = np.asarray(value)
 
 
-def to_torch(value: Any) -> Any:
+def to_torch(value: Any, is_complex: bool = False) -> Any:
     """The tensor of an array, in its memory where that may be written to; anything else as it is.
 
-    Of a `shoal.Array` the whole is brought together.
+    Of a `shoal.Array` the whole is brought together. is_complex: the last dimension has the halves of numbers.
     """
+    if is_complex:
+        import torch
+
+        return torch.view_as_complex(to_torch(value))
     if isinstance(value, Array):
         value = value.numpy()
     if not isinstance(value, (np.ndarray, np.generic)):

@@ -28,9 +28,11 @@ from shoal.moe import Layout
 from shoal.optim import Transform, shardings_like
 from shoal.torch.activations import Activations
 from shoal.torch.calls import Call
+from shoal.torch.derivatives import inputs_behind
 from shoal.torch.capture import export, keep_frames
 from shoal.torch.fx import from_fx
 from shoal.torch.graph import Graph, Node, Ref, Type
+from shoal.torch.halves import complex_inputs, outer_type
 from shoal.torch.importer import Hooks, Importer, check
 from shoal.torch.optimizers import Optimizer, of_shoal, of_torch
 from shoal.torch.programs import evaluate
@@ -91,7 +93,7 @@ class TrainStep:
     def _arguments(self, batch: Any) -> dict[str, Any]:
         """By the program's names; InputError of another shape or type than the example's."""
         given = {name: to_numpy(value) for name, value in self._call.arguments((batch,), {}).items()}
-        types = {each.name: each.type for each in self._call.graph.inputs if each.type is not None}
+        types = {each.name: outer_type(each.type) for each in self._call.graph.inputs if each.type is not None}
         for name, value in given.items():
             part = types[name]
             expected = Type((part.shape[0] * self._parts, *part.shape[1:]), part.dtype) if self._parts > 1 else part
@@ -107,7 +109,8 @@ class TrainStep:
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Parameters and buffers as the module's state_dict() has them, tied ones under each name."""
         known = {**self.state.buffers, **self.state.params}
-        tensors = {name: to_torch(value) for name, value in known.items()}
+        pairs = complex_inputs(self._call.graph)
+        tensors = {name: to_torch(value, name in pairs) for name, value in known.items()}
         tensors |= {other: tensors[name] for other, name in self._aliases.items() if name in tensors}
         return {name: tensor for name, tensor in tensors.items() if name in self._kept}
 
@@ -159,7 +162,8 @@ def train_step(
     weighted: the loss has a pair (total, weight) in the scalar's place, the sum over what counts of its rows, as tokens, and how much
       that is: micro-batches count by their weights.
     optimizer: of torch, SGD, Adam, AdamW, Adafactor or Muon, whose groups are read and whose learning rates are read at each step; several
-      of these, each for its parameters; or one of shoal.optim. Parameters that it does not have, and those that need no gradient, stay.
+      of these, each for its parameters; or one of shoal.optim. Parameters that it does not have, those that need no gradient, and those
+      that the loss has none by, stay.
     batch: with the shapes and types of all batches: a tensor, or tuples, lists and dicts of them.
     params, activations, layout, capacity_factor: as of `shoal.torch.compile`; moments lie as their parameters.
     inputs: where the batch lies: one P for all, or a dict by the names of its tensors.
@@ -237,11 +241,12 @@ def _check_micro_batches(graph: Graph, count: int) -> None:
 
 def _optimizer_of(optimizer: Any, module: torch.nn.Module, graph: Graph) -> Optimizer:
     """The one that is given, for the parameters that the loss reads and that need gradients."""
-    parameters = {name: p for name, p in module.named_parameters(remove_duplicate=False) if p.requires_grad}
-    trained = frozenset(given.name for given in graph.inputs if given.kind == "parameter" and given.name in parameters)
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    behind = inputs_behind(graph, "loss")
+    trained = frozenset(name for name, parameter in parameters.items() if parameter.requires_grad and name in behind)
     listed = optimizer if isinstance(optimizer, (list, tuple)) and not isinstance(optimizer, Transform) else [optimizer]
     if listed and all(isinstance(one, torch.optim.Optimizer) for one in listed):
-        return of_torch(listed, {name: parameters[name] for name in sorted(trained)})
+        return of_torch(listed, {name: parameters[name] for name in sorted(trained)}, parameters.values())
     if isinstance(optimizer, Transform):
         return of_shoal(optimizer, trained)
     raise TraceTypeError(f"optimizer: expected one of torch.optim or shoal.optim, got {type(optimizer).__name__}")

@@ -28,6 +28,8 @@ _NAMES = {
     "bfloat16": dtypes.bfloat16,
     "float8_e4m3fn": dtypes.float8_e4m3fn,
     "float8_e5m2": dtypes.float8_e5m2,
+    "complex64": np.dtype("complex64"),
+    "complex128": np.dtype("complex128"),
 }
 
 

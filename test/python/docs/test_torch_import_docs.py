@@ -47,7 +47,7 @@ def test_examples(capsys):
     pytest.importorskip("torch")
     names = {}
     blocks = list(BLOCK.finditer(PAGE))
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         exec(block[1], names)
         assert capsys.readouterr().out == (block[2] or "")

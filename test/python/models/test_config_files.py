@@ -16,7 +16,7 @@ from shoal.frontend.tracing import trace_program
 from shoal.models import from_config, rope_of
 from shoal.models.published import PUBLISHED as OWN
 from shoal.moe import Layout, MoeConfig
-from shoal.moe.schemas import ALIASES, NEEDED, ROPE, SCHEMAS
+from shoal.moe.schemas import ALIASES, NEEDED, ROPE, SCHEMAS, family_of
 from shoal_testing import ROOT
 
 MODELS = ROOT / "test/python/models/expected"
@@ -388,8 +388,20 @@ def test_published_files(name):
     config, billions = PUBLISHED[name]
     assert round(size_of(from_config(config).shapes()) / 1e9, 1) == billions
     MoeConfig.from_hf(config)
-    idle = {key for key, field in SCHEMAS[config["model_type"]].items() if field.idle}
+    idle = {key for key, field in SCHEMAS[family_of(config)].items() if field.idle}
     assert idle & set(config), "they have some without effect"
+
+
+def test_a_publishers_own_family_has_a_known_class(tmp_path):
+    """Kimi-K2's file says "kimi_k2", and that its class is DeepSeek-V3's; so does what is written."""
+    config = {**config_of("deepseek_v3"), "model_type": "kimi_k2", "architectures": ["DeepseekV3ForCausalLM"]}
+    model = from_config(config)
+    assert model.config == from_config({**config, "model_type": "deepseek_v3"}).config
+    model.write(tmp_path, model.init(0))
+    written = json.loads((tmp_path / "config.json").read_text())
+    assert (written["model_type"], written["architectures"]) == ("kimi_k2", ["DeepseekV3ForCausalLM"])
+    with pytest.raises(shoal.UnsupportedError, match=r'model_type "kimi_k2" is not one of .*; shoal.torch takes modules of others'):
+        from_config({**config, "architectures": ["KimiForCausalLM"]})
 
 
 def test_a_balance_is_made_as_the_family_makes_it(tmp_path):
@@ -415,7 +427,7 @@ def test_a_balance_is_made_as_the_family_makes_it(tmp_path):
 def test_published_models_by_name():
     """Their own files say the same."""
     files = {name.lower(): fields for name, (fields, _) in PUBLISHED.items()}
-    assert len(OWN) == 11 and set(OWN) <= set(files)
+    assert len(OWN) == 12 and set(OWN) <= set(files)
     for name in OWN:
         model = from_config(name)
         assert model.config == from_config(files[name]).config, name

@@ -28,7 +28,7 @@ sys.path[:0] = PATHS
 from published_configs import PUBLISHED
 from shoal.errors import ShoalError
 from shoal.models import from_config
-from shoal.moe.schemas import ALIASES, ROPE, SCHEMAS
+from shoal.moe.schemas import ALIASES, ROPE, SCHEMAS, family_of
 
 OTHERS: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 3, 7, 1.0, 2.5, -0.5, 0.0, 1e-300, 1e300, math.nan, math.inf, -math.inf, 2**31 - 1,
@@ -77,7 +77,7 @@ def changes(config: dict[str, Any], others: Sequence[Any]) -> Iterator[tuple[lis
 
     Fields that nothing depends on may have any value.
     """
-    schema = SCHEMAS[config["model_type"]]
+    schema = SCHEMAS[family_of(config)]
     fields = [name for name in {**config, **schema} if not (name in schema and schema[name].idle)]
     places = [[name] for name in fields]
     places += [[name, key] for name, value in config.items() if isinstance(value, dict) for key in value]

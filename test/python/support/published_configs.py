@@ -111,6 +111,15 @@ PUBLISHED = {
         "num_hidden_layers": 27, "num_key_value_heads": 16, "q_lora_rank": None, "rope_scaling": _yarn(0.707),
         "routed_scaling_factor": 1.0, "topk_group": 1, "topk_method": "greedy", "vocab_size": 102400,
     }, 15.7),
+    "Kimi-K2": ({
+        **DEEPSEEK, "architectures": ["DeepseekV3ForCausalLM"], "model_type": "kimi_k2", "first_k_dense_replace": 1,
+        "hidden_size": 7168, "intermediate_size": 18432, "max_position_embeddings": 131072, "moe_intermediate_size": 2048, "n_group": 1,
+        "n_routed_experts": 384, "n_shared_experts": 1, "norm_topk_prob": True, "num_attention_heads": 64,
+        "num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 64, "num_nextn_predict_layers": 0,
+        "quantization_config": {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]},
+        "q_lora_rank": 1536, "rope_scaling": {**_yarn(1.0), "factor": 32.0, "beta_fast": 1.0, "beta_slow": 1.0}, "rope_theta": 50000.0,
+        "routed_scaling_factor": 2.827, "scoring_func": "sigmoid", "topk_group": 1, "topk_method": "noaux_tc", "vocab_size": 163840,
+    }, 1026.4),
     "DeepSeek-V3": ({
         **DEEPSEEK, "architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "first_k_dense_replace": 3,
         "hidden_size": 7168, "intermediate_size": 18432, "moe_intermediate_size": 2048, "n_group": 8,

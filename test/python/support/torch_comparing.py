@@ -16,8 +16,10 @@ from torch_import_testing import differences, run
 
 
 def array_of(tensor):
-    """NumPy's array of a tensor, of bfloat16 too."""
+    """NumPy's array of a tensor, of bfloat16 too; of complex numbers pairs."""
     tensor = tensor.detach().contiguous()
+    if tensor.is_complex():
+        return torch.view_as_real(tensor.resolve_conj()).numpy()
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
     return tensor.numpy()

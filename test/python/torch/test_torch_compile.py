@@ -3,6 +3,7 @@
 """Modules and functions of torch, compiled and run. Skipped where torch is not installed."""
 
 import copy
+import math
 import sys
 
 import pytest
@@ -125,6 +126,26 @@ def test_random_numbers_are_by_a_seed():
     assert "seed" not in [tensor.name for tensor in st.compile(module.eval(), (x,)).executable.inputs]
 
 
+def drawn(x):
+    """What routers draw: jitter, Gumbel's noise, scores around scores."""
+    jitter = x * torch.empty_like(x).uniform_(0.9, 1.1)
+    gumbel = -torch.empty_like(x).exponential_(2.0).log()
+    around = torch.normal(x, torch.full_like(x, 0.1))
+    return jitter, gumbel, around, F.gumbel_softmax(x, hard=True)
+
+
+def test_noise_of_routers():
+    """Means and deviations of 4096 numbers, within six of their own deviations."""
+    exe = st.compile(drawn, (torch.ones(64, 64),))
+    jitter, gumbel, around, hard = exe(torch.ones(64, 64), seed=5)
+    assert 0.9 <= jitter.min() < 0.905 and 1.095 < jitter.max() <= 1.1
+    for sample, mean, deviation in ((jitter, 1.0, 0.2 / 12**0.5), (gumbel, 0.5772 + math.log(2), math.pi / 6**0.5), (around, 1.0, 0.1)):
+        assert abs(sample.mean().item() - mean) < 6 * deviation / 64
+        assert abs(sample.std().item() - deviation) < 12 * deviation / 64
+    assert torch.equal(hard.sum(-1), torch.ones(64)) and hard.sum(0).max() < 8
+    assert not torch.equal(exe(torch.ones(64, 64), seed=6)[0], jitter)
+
+
 def test_gshards_layer_sends_two_all_to_alls():
     """The experts' rows to the experts and back, in einsums as they were written."""
     torch.manual_seed(0)
@@ -152,8 +173,8 @@ OPTIMISERS = {
         ],
         lr=1e-2,
     ),
-    "Adam": lambda m: torch.optim.Adam([p for p in m.parameters() if p.requires_grad], lr=1e-2, betas=(0.8, 0.9), weight_decay=0.01),
-    "SGD": lambda m: torch.optim.SGD([p for p in m.parameters() if p.requires_grad], lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
+    "Adam": lambda m: torch.optim.Adam(m.parameters(), lr=1e-2, betas=(0.8, 0.9), weight_decay=0.01),
+    "SGD": lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
 }
 
 
@@ -335,6 +356,65 @@ def test_optimisers_that_are_refused():
     assert "group 0: dampening=0.5" in refused(torch.optim.SGD(module.parameters(), 0.1, momentum=0.9, dampening=0.5))
 
 
+class Branches(torch.nn.Module):
+    """Of five matrices one is frozen, one is not read, one is read without gradients, and one chooses places."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.moved, self.frozen, self.unread, self.stopped, self.chooses = (torch.nn.Linear(8, 8) for _ in range(5))
+        self.frozen.requires_grad_(False)
+
+    def forward(self, x):
+        with torch.no_grad():
+            x = x + self.stopped(x)
+        return self.frozen(torch.tanh(self.moved(x))) * F.one_hot(self.chooses(x).argmax(-1), 8)
+
+
+def test_parameters_without_gradients_stay():
+    """As in torch, weights' decay too, in a group that none moves in; what is of no module is an error."""
+    module, twin, x = Branches(), Branches(), rows()
+
+    def loss(module, x):
+        return module(x).square().mean()
+
+    def optimizer(m):
+        groups = [[*m.moved.parameters(), *m.stopped.parameters(), *m.chooses.parameters()], [*m.frozen.parameters(), *m.unread.parameters()]]
+        return torch.optim.AdamW([{"params": group} for group in groups], lr=1e-2, weight_decay=0.5)
+
+    step, theirs = st.train_step(module, loss, optimizer(module), x), optimizer(twin)
+    for _ in range(3):
+        step(x)
+        theirs.zero_grad()
+        loss(twin, x).backward()
+        theirs.step()
+    ours = step.state_dict()
+    torch.testing.assert_close(ours, {name: value for name, value in twin.state_dict().items() if name in ours}, rtol=1e-4, atol=1e-6)
+    with pytest.raises(UnsupportedError, match="optimizer: group 0: parameter 2 is none of the module's"):
+        st.train_step(module, loss, torch.optim.SGD([*module.moved.parameters(), torch.nn.Parameter(x)], lr=0.1), x)
+
+
+class Router(torch.nn.Module):
+    """Casts a part of its own in each pass."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.gate, self.dtype = torch.nn.Linear(8, 4), dtype
+
+    def forward(self, x):
+        self.gate = self.gate.to(self.dtype)
+        return torch.softmax(self.gate(x.to(self.dtype)), -1)
+
+
+def test_a_module_that_casts_its_parts():
+    """To the type that they have: nothing; to another one, in what is captured: refused."""
+    x = rows()
+    module = Router(torch.float32)
+    torch.testing.assert_close(st.compile(module, (x,))(x), module(x).detach())
+    with pytest.raises(TraceError, match=f"{__file__}:.*torch.export does not take the module"):
+        st.compile(Router(torch.float64), (x,))
+
+
 WRONG = {
     "mask": (lambda x: x[x > 0], "aten.index.Tensor is not supported: size u0, which only the run knows"),
     "item": (lambda x: x * x.sum().item() if x.sum().item() > 0 else x, "torch.where"),
@@ -342,8 +422,11 @@ WRONG = {
     "counts": (lambda x: torch.bincount(x.long().reshape(-1)), r"write torch.where, or say the size: torch._check\(y.shape"),
     "classes": (lambda x: F.one_hot(x.abs().long()), "give num_classes="),
     "norm": (lambda x: F.embedding(x[0, :2].long() * 0, x.clone(), max_norm=1.0), "max_norm, by which rows"),
-    "complex": (lambda x: torch.view_as_complex(x.reshape(-1, 2)).abs(), "complex"),
+    "complex": (lambda x: torch.view_as_complex(x.reshape(-1, 2)).tanh().real, "aten.tanh.default.* is not supported: complex elements"),
     "effects": (lambda x: torch.linalg.cholesky(x.mT @ x), "an op with effects, whose order counts"),
+    "none": (lambda x, mask=None: x * mask[0], "give all, as attention_mask=: 'NoneType' object is not subscriptable"),
+    "attribute": (lambda x: x * x.no_such_attribute, "torch.export does not take the module: .*no_such_attribute"),
+    "key": (lambda x: {}["x"], "torch.export does not take the module: 'x'"),
     "strides": (lambda x: torch.as_strided(x, (2, 2), (1, 2)), "strides, which values have none of"),
 }
 

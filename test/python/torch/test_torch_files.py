@@ -20,6 +20,7 @@ from shoal.torch.calls import Call
 from shoal.torch.derivatives import write_gradients
 from shoal.torch.programs import write_program
 from shoal.torch.shardings import of_arguments, of_state
+from shoal.torch.sources import state_of
 from shoal_testing import ROOT
 from torch_import_testing import differences, run
 
@@ -30,6 +31,7 @@ LAYOUTS = {
     "gshard": ({"wi": P("x"), "wo": P("x")}, P("x")),
     "mixtral": ({"*.experts.*": P("x"), "lm_head.weight": P("x")}, P()),
     "mlp": ({"up.*": P("x"), "down.weight": P(None, "x")}, None),
+    "rotary": ({"filter": P("x"), "proj.weight": P("x")}, None),
 }
 
 
@@ -37,8 +39,7 @@ def call_of(name, graph):
     """The inputs of a program and the results that torch had, by name."""
     kept = np.load(DATA / f"{name}.npz")
     users = [given.name for given in graph.inputs if given.kind == "user" and given.type is not None]
-    inputs = {given.name: graph.state[given.name] for given in graph.inputs if given.kind != "user"}
-    inputs |= {user: kept[f"input{i}"] for i, user in enumerate(users)}
+    inputs = state_of(graph) | {user: kept[f"input{i}"] for i, user in enumerate(users)}
     results = [output.name for output in graph.outputs if output.kind == "user"]
     expected = {result: kept[f"result{i}"] for i, result in enumerate(results)}
     written = [output.name for output in graph.outputs if output.kind == "buffer"]
@@ -55,16 +56,17 @@ def test_values(name):
     assert set(program.outputs) == set(expected)
 
 
-@pytest.mark.parametrize("mesh, params", [(None, {}), (shoal.Mesh(x=4), {"up.*": P("x"), "down.weight": P(None, "x")})])
-def test_gradients(mesh, params):
-    """With a backward of a torch.autograd.Function's own, which the file has."""
-    graph = st.from_pt2(DATA / "functions.pt2")
-    inputs, expected = call_of("functions", graph)
-    expected |= {key: value for key, value in np.load(DATA / "functions.npz").items() if key.startswith("grad.")}
+@pytest.mark.parametrize("mesh", [None, shoal.Mesh(x=4)])
+@pytest.mark.parametrize("name, params", [("functions", {"up.*": P("x"), "down.weight": P(None, "x")}), ("rotary", LAYOUTS["rotary"][0])])
+def test_gradients(name, params, mesh):
+    """With a backward of a torch.autograd.Function's own, which the file has; and of complex parameters."""
+    graph = st.from_pt2(DATA / f"{name}.pt2")
+    inputs, expected = call_of(name, graph)
+    expected |= {key: value for key, value in np.load(DATA / f"{name}.npz").items() if key.startswith("grad.")}
     names = [given.name for given in graph.inputs if given.kind == "parameter"]
-    program = write_gradients(graph, names, mesh, shardings=of_state(graph, params))
+    program = write_gradients(graph, names, mesh, shardings=of_state(graph, params if mesh else None))
     wrong = differences(run(program.text, inputs, program.outputs, devices=4 if mesh else 0), expected)
-    assert not wrong and len(expected) == 5, "\n".join(wrong)
+    assert not wrong and len(expected) > len(names), "\n".join(wrong)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -7,6 +7,7 @@ from shoal.torch.ops import (
     annotations,
     arithmetic,
     attention,
+    complex_numbers,
     control_flow,
     creation,
     elementwise,

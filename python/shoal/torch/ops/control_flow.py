@@ -12,20 +12,22 @@ from shoal.frontend.autodiff import stop_gradient
 from shoal.frontend.constants import as_value
 from shoal.frontend.value import Value
 from shoal.torch.graph import Graph
+from shoal.torch.halves import of_each
 from shoal.torch.op import Op
 
-from shoal.torch.registry import drops, imports, refuses
+from shoal.torch.registry import drops, imports, imports_complex, refuses
 
 
-@imports("aten.detach.default", "aten.detach_copy.default")
+@imports("aten.detach.default", "aten.detach_copy.default", halves=True)
 def detach(op: Op, self: Value) -> Value:
     return stop_gradient(self)
 
 
 @imports("higher_order.wrap_with_set_grad_enabled")
-def with_grad(op: Op, arg0: bool, arg1: Graph, **operands: Any) -> list[Value]:
+@imports_complex("higher_order.wrap_with_set_grad_enabled")
+def with_grad(op: Op, arg0: bool, arg1: Graph, **operands: Any) -> list[Any]:
     results = op.call(arg1, list(operands.values()))
-    return results if arg0 else [stop_gradient(result) for result in results]
+    return results if arg0 else [of_each(stop_gradient, result) for result in results]
 
 
 @imports("higher_order.cond")

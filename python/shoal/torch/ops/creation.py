@@ -29,6 +29,7 @@ def scalar_tensor(op: Op, s: Any, dtype: Any = None) -> Value:
     "aten.zeros.default", "aten.zeros_like.default", "aten.new_zeros.default", "aten.empty.memory_format",
     "aten.empty_like.default", "aten.new_empty.default", "aten.empty_strided.default", "aten.empty_permuted.default",
     "aten.new_empty_strided.default",
+    halves=True,
 )  # fmt: skip
 def zeros(op: Op, size: Any = None, self: Any = None, dtype: Any = None, stride: Any = None, physical_layout: Any = None) -> Value:
     return creation.zeros(op.shape, op.dtype)

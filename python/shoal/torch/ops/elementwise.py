@@ -172,6 +172,7 @@ def round_decimals(op: Op, self: Value, decimals: int = 0) -> Value:
 @imports(
     "aten.clone.default", "aten.contiguous.default", "aten.alias.default", "aten.lift_fresh_copy.default",
     "aten.lift_fresh.default", "aten.positive.default",
+    halves=True,
 )  # fmt: skip
 def same(op: Op, self: Value) -> Value:
     return self

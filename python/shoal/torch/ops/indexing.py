@@ -25,7 +25,7 @@ def embedding(op: Op, weight: Value, indices: Value, padding_idx: int = -1, scal
     return elementwise.where(is_padding, stop_gradient(rows), rows)
 
 
-@imports("aten.index.Tensor", "aten._unsafe_index.Tensor")
+@imports("aten.index.Tensor", "aten._unsafe_index.Tensor", halves=True)
 def index(op: Op, self: Value, indices: list[Value | None]) -> Value:
     for entry in indices:
         if entry is not None and dtypes.is_bool(entry.dtype):
@@ -33,14 +33,14 @@ def index(op: Op, self: Value, indices: list[Value | None]) -> Value:
     return indexing.getitem(self, tuple(slice(None) if entry is None else entry for entry in indices))
 
 
-@imports("aten.index_select.default")
+@imports("aten.index_select.default", halves=True)
 def index_select(op: Op, self: Value, dim: int, index: Value) -> Value:
     if not self.ndim:
         return self.reshape(op.shape)
     return indexing.take(self, index.reshape(-1), dim)
 
 
-@imports("aten.gather.default")
+@imports("aten.gather.default", halves=True)
 def gather(op: Op, self: Value, dim: int, index: Value, sparse_grad: bool = False) -> Value:
     if not self.ndim:
         return broadcasting.broadcast_to(self, op.shape)
@@ -49,7 +49,7 @@ def gather(op: Op, self: Value, dim: int, index: Value, sparse_grad: bool = Fals
     return indexing.take_along_axis(indexing.getitem(self, tuple(cut)), index, dim)
 
 
-@imports("aten.take_along_dim.default")
+@imports("aten.take_along_dim.default", halves=True)
 def take_along_dim(op: Op, self: Value, indices: Value, dim: int | None = None) -> Value:
     if dim is None:
         return indexing.take(self.reshape(-1), indices.reshape(-1), 0)
@@ -59,7 +59,7 @@ def take_along_dim(op: Op, self: Value, indices: Value, dim: int | None = None) 
     return indexing.take_along_axis(broadcasting.broadcast_to(self, shape), places, dim)
 
 
-@imports("aten.take.default")
+@imports("aten.take.default", halves=True)
 def take(op: Op, self: Value, index: Value) -> Value:
     return indexing.take(self.reshape(-1), index, 0)
 

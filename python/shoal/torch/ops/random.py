@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from shoal.frontend import dtypes, elementwise, ordering, random
 from shoal.frontend.value import Value
 from shoal.torch.op import Op
@@ -74,6 +76,26 @@ def normal(op: Op, self: Value, mean: float = 0.0, std: float = 1.0) -> Value:
     return elementwise.add(elementwise.multiply(random.normal(op.key(), op.shape, op.dtype), std), mean)
 
 
+@imports("aten.normal.Tensor_Tensor", "aten.normal.Tensor_float", "aten.normal.float_Tensor")
+def normal_of(op: Op, mean: Any, std: Any = 1.0) -> Value:
+    noise = random.normal(op.key(), op.shape, op.dtype)
+    return elementwise.add(elementwise.multiply(noise, op.value(std)), op.value(mean))
+
+
+@imports("aten.uniform.default")
+def uniform(op: Op, self: Value, to: float = 1.0, **given: Any) -> Value:
+    low = given.get("from", 0.0)  # a word of Python's
+    return elementwise.add(elementwise.multiply(random.uniform(op.key(), op.shape, op.dtype), to - low), low)
+
+
+@imports("aten.exponential.default")
+def exponential(op: Op, self: Value, lambd: float = 1.0) -> Value:
+    """Never 0, as torch's: its logarithm is Gumbel's noise."""
+    drawn = random.uniform(op.key(), op.shape, dtypes.FLOAT64 if op.dtype == dtypes.FLOAT64 else dtypes.FLOAT32)
+    tiny = float(np.finfo(drawn.dtype).tiny)
+    return op.value(elementwise.maximum(elementwise.multiply(elementwise.log1p(elementwise.negative(drawn)), -1 / lambd), tiny))
+
+
 @imports("aten.multinomial.default")
 def multinomial(op: Op, self: Value, num_samples: int, replacement: bool = False) -> Value:
     """The places of the largest logarithms with Gumbel noise are a sample without replacement."""
@@ -84,7 +106,4 @@ def multinomial(op: Op, self: Value, num_samples: int, replacement: bool = False
     return op.value(ordering.top_k(elementwise.add(elementwise.log(self), noise), num_samples)[1])
 
 
-refuses(
-    "aten.normal.Tensor_Tensor", "aten.uniform.default", "aten.poisson.default", "aten.exponential.default",
-    reason="this distribution; write it by torch.rand or torch.randn",
-)  # fmt: skip
+refuses("aten.poisson.default", reason="this distribution; write it by torch.rand or torch.randn")

@@ -32,12 +32,12 @@ def _wide(value: Value, dtype: np.dtype) -> Value:
     return elementwise.astype(value, dtypes.of_sums(dtype))
 
 
-@imports("aten.sum.default", "aten.sum.dim_IntList")
+@imports("aten.sum.default", "aten.sum.dim_IntList", halves=True)
 def sum(op: Op, self: Value, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Value:
     return op.value(reduction.sum(_wide(op.value(self), op.dtype), _axes(dim, self.ndim), keepdims=keepdim))
 
 
-@imports("aten.mean.default", "aten.mean.dim")
+@imports("aten.mean.default", "aten.mean.dim", halves=True)
 def mean(op: Op, self: Value, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Value:
     return op.value(reduction.mean(_wide(self, op.dtype), _axes(dim, self.ndim), keepdims=keepdim))
 
@@ -170,7 +170,7 @@ def vector_norm(op: Op, self: Value, ord: Any = 2, dim: Dims = None, keepdim: bo
 # Running
 
 
-@imports("aten.cumsum.default")
+@imports("aten.cumsum.default", halves=True)
 def cumsum(op: Op, self: Value, dim: int, dtype: Any = None) -> Value:
     if not self.ndim:
         return op.value(self)

@@ -28,13 +28,13 @@ def stack(op: Op, tensors: list[Value], dim: int = 0) -> Value:
     return structure.stack(op.cast(*tensors), dim)
 
 
-@imports("aten.split_with_sizes.default", "aten.split.sizes", "aten.split_with_sizes_copy.default")
+@imports("aten.split_with_sizes.default", "aten.split.sizes", "aten.split_with_sizes_copy.default", halves=True)
 def split_with_sizes(op: Op, self: Value, split_sizes: list[int] | None = None, split_size: list[int] | None = None,
                      dim: int = 0) -> list[Value]:  # fmt: skip
     return _pieces(self, split_sizes if split_sizes is not None else split_size or [], dim)
 
 
-@imports("aten.split.Tensor", "aten.chunk.default", "aten.tensor_split.sections", "aten.unsafe_split.Tensor")
+@imports("aten.split.Tensor", "aten.chunk.default", "aten.tensor_split.sections", "aten.unsafe_split.Tensor", halves=True)
 def split(op: Op, self: Value, split_size: int = 0, chunks: int = 0, sections: int = 0, dim: int = 0) -> list[Value]:
     return _pieces(self, [type.shape[dim] for type in op.types], dim)
 
@@ -48,33 +48,33 @@ def _cut(value: Value, dim: int, part: Any) -> Value:
     return indexing.getitem(value, (*[slice(None)] * (dim % value.ndim), part))
 
 
-@imports("aten.unbind.int", "aten.unbind_copy.int")
+@imports("aten.unbind.int", "aten.unbind_copy.int", halves=True)
 def unbind(op: Op, self: Value, dim: int = 0) -> list[Value]:
     return [_cut(self, dim, number) for number in range(self.shape[dim])]
 
 
-@imports("aten.slice.Tensor", "aten.slice_copy.Tensor")
+@imports("aten.slice.Tensor", "aten.slice_copy.Tensor", halves=True)
 def cut(op: Op, self: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Value:
     return _cut(self, dim, slice(start, end, step))
 
 
-@imports("aten.narrow.default", "aten.narrow_copy.default")
+@imports("aten.narrow.default", "aten.narrow_copy.default", halves=True)
 def narrow(op: Op, self: Value, dim: int, start: int, length: int) -> Value:
     first = start % self.shape[dim] if start < 0 else start
     return _cut(self, dim, slice(first, first + length))
 
 
-@imports("aten.select.int", "aten.select_copy.int")
+@imports("aten.select.int", "aten.select_copy.int", halves=True)
 def select(op: Op, self: Value, dim: int, index: int) -> Value:
     return _cut(self, dim, index)
 
 
-@imports("aten.flip.default")
+@imports("aten.flip.default", halves=True)
 def flip(op: Op, self: Value, dims: list[int]) -> Value:
     return structure.flip(self, dims)
 
 
-@imports("aten.roll.default")
+@imports("aten.roll.default", halves=True)
 def roll(op: Op, self: Value, shifts: list[int], dims: list[int] | None = None) -> Value:
     if not dims:
         return structure.roll(self.reshape(-1), shifts[0], 0).reshape(self.shape)
@@ -83,34 +83,34 @@ def roll(op: Op, self: Value, shifts: list[int], dims: list[int] | None = None) 
     return self
 
 
-@imports("aten.repeat.default", "aten.tile.default")
+@imports("aten.repeat.default", "aten.tile.default", halves=True)
 def repeat(op: Op, self: Value, repeats: list[int] | None = None, dims: list[int] | None = None) -> Value:
     return structure.tile(self, repeats if repeats is not None else dims or [])
 
 
-@imports("aten.repeat_interleave.self_int")
+@imports("aten.repeat_interleave.self_int", halves=True)
 def repeat_interleave(op: Op, self: Value, repeats: int, dim: int | None = None, output_size: int | None = None) -> Value:
     return structure.repeat(self.reshape(-1) if dim is None else self, repeats, 0 if dim is None else dim)
 
 
-@imports("aten.diagonal.default", "aten.diagonal_copy.default")
+@imports("aten.diagonal.default", "aten.diagonal_copy.default", halves=True)
 def diagonal(op: Op, self: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
     moved = structure.moveaxis(structure.moveaxis(self, dim1, -1), dim2 - (dim2 % self.ndim > dim1 % self.ndim), -1)
     places = np.arange(op.shape[-1], dtype=np.int32)
     return indexing.getitem(moved, (..., places + max(-offset, 0), places + max(offset, 0)))
 
 
-@imports("aten.tril.default")
+@imports("aten.tril.default", halves=True)
 def tril(op: Op, self: Value, diagonal: int = 0) -> Value:
     return creation.tril(self, diagonal)
 
 
-@imports("aten.triu.default")
+@imports("aten.triu.default", halves=True)
 def triu(op: Op, self: Value, diagonal: int = 0) -> Value:
     return creation.triu(self, diagonal)
 
 
-@imports("aten.unfold.default", "aten.unfold_copy.default")
+@imports("aten.unfold.default", "aten.unfold_copy.default", halves=True)
 def unfold(op: Op, self: Value, dimension: int, size: int, step: int) -> Value:
     if not self.ndim:
         return self.reshape([1])[:size]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the .pt2 files here, and arguments and results of each as .npz, for tests that have no torch.
 
-    .venv/bin/python test/python/torch/data/make.py
+    .venv/bin/python test/python/torch/data/make.py [NAME ...]
 
 Beside what torch.export.save writes, files are compressed, their paths are relative, and what nobody reads of them
 (sample inputs, which are a pickle, and torch's notes of its own passes) is left out: a few KB each.
@@ -140,6 +140,22 @@ class Functions(torch.nn.Module):
         return {"loss": (x - self.down(Rounded.apply(self.up(x), 4))).square().mean()}
 
 
+class Rotary(torch.nn.Module):
+    """Positions by complex numbers, a filter in the frequencies: complex constants and parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.proj = torch.nn.Linear(8, 8)
+        self.filter = torch.nn.Parameter(torch.randn(4, 8, dtype=torch.complex64))
+        self.register_buffer("turns", torch.polar(torch.ones(6, 2), torch.arange(12.0).reshape(6, 2) / 5))
+
+    def forward(self, x):
+        heads = torch.view_as_complex(self.proj(x).reshape(*x.shape[:2], 2, 2, 2))
+        turned = torch.view_as_real(heads * self.turns[:, None]).flatten(2)
+        mixed = torch.fft.irfft(torch.fft.rfft(turned, dim=1) * self.filter, n=6, dim=1)
+        return {"loss": mixed.square().mean(), "lengths": heads.abs(), "half": (self.turns / (1 + 2j)).exp().imag}
+
+
 def mixtral():
     from torch_models import decoder, tokens
 
@@ -159,6 +175,7 @@ def programs():
         "branches": (Branches(), (torch.randn(3, 5), torch.arange(-4, 5)), {}),
         "mixtral": mixtral(),
         "functions": (Functions(), (torch.randn(6, 8),), {}),
+        "rotary": (Rotary(), (torch.randn(2, 6, 8),), {}),
     }
 
 
@@ -197,8 +214,9 @@ def _lines_alone(value):
     return kept
 
 
-def main():
-    for name, (module, args, kwargs) in programs().items():
+def main(names):
+    known = programs()
+    for name, (module, args, kwargs) in ((name, known[name]) for name in names or known):
         program = export(module, args, kwargs)
         (HERE / f"{name}.pt2").write_bytes(shortened(program))
         results = module(*args, **kwargs)
@@ -218,4 +236,4 @@ def gradients(module, results):
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
