@@ -49,10 +49,10 @@ def mappings(config: ModelConfig, machine: Machine, job: Job) -> Iterator[Mappin
     """All of the space, in an order that depends on nothing else.
 
     tp: divides the devices of the innermost level, attention's heads, and keys' where there are as many. cp: leaves 1,024
-    tokens of a sequence. ep: divides experts. etp: divides tp; together they lie in groups of tp and cp or around them. pp: divides layers, or these with an embedding, a head and a
-    prediction of a second token that count as layers. stages: one a device, or as many as it has layers, since more
-    neither take longer nor hold more. micro_batch: at most 8 sequences. dispatch: "flex", too, where experts lie over several
-    nodes.
+    tokens of a sequence. ep: divides experts. etp: divides tp. Groups of experts lie within those of tp and cp or around
+    them, as one mesh has both. pp: divides layers, or these with an embedding, a head and a prediction of a second token that
+    count as layers. stages: one a device, or as many as it has layers, since more neither take longer nor hold more.
+    micro_batch: at most 8 sequences. dispatch: "flex", too, where experts lie over several nodes.
     """
     for tp, cp, pp in _attention(config, machine, job):
         dp = job.devices // (tp * cp * pp)
