@@ -11,11 +11,15 @@ has the sender's place there, and lie in parts over the t: products of hidden un
 back scatter their sums, as Megatron-Core's AlltoAll dispatcher does (arXiv 2504.14960, section 3.3). A row
 crosses slow links once. Where R is for the most that could come, buffers are mostly empty, and to gather them
 would send what is not there: rows go to all t, and the terms that these make are added at home.
+Whether rows are gathered or weights is the compiler's choice, by what sends less; `shared_by` may leave it none.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +33,22 @@ from shoal.moe.hops import Hop, Lists, counts_of, in_order
 from shoal.moe.layout import Layout
 from shoal.moe.routing import Routing
 
-__all__ = ["Exchanged", "Places", "Spread", "bounds_of", "exchange_rows", "places_for"]
+__all__ = ["Exchanged", "Places", "Spread", "bounds_of", "exchange_rows", "places_for", "shared_by"]
+
+# Of a value of rows where it is to lie, and where its cotangent is: the value.
+Placed = Callable[[Array, P, P], Array]
+_PLACED: ContextVar[Placed | None] = ContextVar("placed", default=None)
+
+
+@contextlib.contextmanager
+def shared_by(placed: Placed) -> Iterator[None]:
+    """While it is open, devices that share an expert have all of its rows in front of it, and terms of their sums behind it,
+    as in Megatron-Core, by this function; of cotangents the other way round."""
+    token = _PLACED.set(placed)
+    try:
+        yield
+    finally:
+        _PLACED.reset(token)
 
 
 @dataclass(frozen=True)
@@ -254,16 +273,26 @@ class Exchanged:
     def _widened(self, rows: Array, weights: Array) -> Array:
         """By [E, M, H], whose H lies in t parts."""
         spec = "OESRM,EXMTH,OESX->OESTRH" if self.spread.places.gathers else "OETRM,EXMTH,OETX->OETRH"
-        return self._product(spec, rows, self._cut(weights, 2))
+        return self._product(spec, self._shared(rows, is_sum=False), self._cut(weights, 2))
 
     def _summed(self, rows: Array, weights: Array) -> Array:
         """By [E, H, M], whose H lies in t parts; each part's sum, or the whole one."""
         spec = "OESTRH,EXTHM,OESX->OESRM" if self.spread.places.gathers else "OETRH,EXTHM,OETX->OETRM"
-        return self._product(spec, rows, self._cut(weights, 1))
+        return self._product(spec, rows, self._cut(weights, 1), is_sum=True)
 
-    def _product(self, spec: str, rows: Array, weights: Array) -> Array:
+    def _product(self, spec: str, rows: Array, weights: Array, is_sum: bool = False) -> Array:
         made = ragged_einsum(spec, "R", rows, weights, self.begins, self.ends)
+        made = self._shared(made, is_sum=True) if is_sum else made
         return constrain(made, self.spread.places.by_expert(made.ndim), self.spread.places.layout.mesh)
+
+    def _shared(self, rows: Array, is_sum: bool) -> Array:
+        """Rows that all t devices have, or terms of sums of them."""
+        places, placed = self.spread.places, _PLACED.get()
+        if placed is None or not places.gathers:
+            return rows
+        entries = (places.others or None, places.layout.axes("ep") or None, None, None, None)
+        whole, terms = (P(*entries, partial=axes) for axes in ((), places.layout.axes("etp")))
+        return placed(rows, terms, whole) if is_sum else placed(rows, whole, terms)
 
     def _cut(self, weights: Array, dim: int | None) -> Array:
         """[E, ...] as [e, X, ...], and dimension `dim` as [t, ...] in its place."""

@@ -28,13 +28,16 @@ def weights_of(tree: Any) -> int:
 
 def active_weights(config: ModelConfig) -> int:
     """Those that a token is multiplied by: of the experts those that it goes to; of the embedding the head alone."""
+    return config.vocab_size * config.hidden_size + sum(_active_in(config, layer) for layer in parameters.shapes(config)["layers"])
+
+
+def _active_in(config: ModelConfig, layer: dict[str, Any]) -> int:
+    """Of a layer's."""
     moe = config.moe
-    total = config.vocab_size * config.hidden_size
-    for layer in parameters.shapes(config)["layers"]:
-        total += sum(weights_of(node) for name, node in layer.items() if name != "moe")
-        for name, node in layer.get("moe", {}).items():
-            of_token = moe.moe_router_topk / moe.num_experts if name in _EXPERTS else 1
-            total += int(weights_of(node) * of_token)
+    total = sum(weights_of(node) for name, node in layer.items() if name != "moe")
+    for name, node in layer.get("moe", {}).items():
+        of_token = moe.moe_router_topk / moe.num_experts if name in _EXPERTS else 1
+        total += int(weights_of(node) * of_token)
     return total
 
 
@@ -51,10 +54,13 @@ def _scores_of_token(config: ModelConfig, window: Window, sequence: int) -> floa
     return config.num_attention_heads * size * seen
 
 
-def flops_of_token(config: ModelConfig, sequence: int) -> float:
-    """Of a token, forward and back; what is computed again does not count."""
+def flops_of_token(config: ModelConfig, sequence: int, mtp: int = 0) -> float:
+    """Of a token, forward and back; what is computed again does not count. mtp: how many further tokens are predicted, each
+    by a layer like the last one, a product of twice the model's size and the head."""
     scores = sum(_scores_of_token(config, window, sequence) for window in config.windows)
-    return 2 * _PASSES * (active_weights(config) + scores)
+    further = _active_in(config, parameters.shapes(config)["layers"][-1]) + _scores_of_token(config, config.windows[-1], sequence)
+    further += config.hidden_size * (2 * config.hidden_size + config.vocab_size)
+    return 2 * _PASSES * (active_weights(config) + scores + mtp * further)
 
 
 def attention_flops(config: ModelConfig, kind: Kind, mapping: Mapping) -> float:

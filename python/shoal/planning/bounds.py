@@ -390,7 +390,7 @@ def _update(setting: Setting, tree: Any, machine: Machine) -> Spent:
         axes = axes_of(setting, role)
         copies = math.prod(size for size, _ in axes)
         held += elements / copies
-        if copies == 1 or mapping.zero == 3:
+        if copies == 1:
             continue
         sent = elements * (copies - 1) / copies
         sums += min(machine.price("reduce_scatter", axes, int(4 * sent)), machine.price("all_reduce", axes, int(8 * sent)))

@@ -20,7 +20,7 @@ from shoal.planning.mapping import Mapping
 __all__ = ["Columns", "column_of"]
 
 # Fields of mappings that are the job's, and hold for all of them.
-_OF_JOB = ("schedule", "sums_beside", "gathers_beside", "exchange_beside")
+_OF_JOB = ("schedule", "sums_beside", "gathers_beside", "exchange_beside", "zero", "mtp", "whole_at_start")
 _SIZES = attrgetter("pp", "stages", "micro_batches")
 
 

@@ -14,7 +14,7 @@ from shoal.planning.programs import Kind, Setting
 from shoal.simulation.forecast import Forecast, Row
 from shoal.simulation.machines import Machine
 
-__all__ = ["Costs", "around_costs", "attention_seconds", "layer_costs", "optimizer_costs", "rounding_seconds", "typed_share"]
+__all__ = ["Costs", "around_costs", "attention_seconds", "forward_rows", "layer_costs", "optimizer_costs", "rounding_seconds", "sorting_seconds", "typed_share"]
 
 _SUMS = ("reduce_scatter", "all_reduce")
 # A backward pass multiplies five times where the forward pass does twice.
@@ -42,11 +42,21 @@ def _scaled(rows: Iterable[Row], by: float) -> tuple[Row, ...]:
 
 
 def layer_costs(forecast: Forecast, setting: Setting, kind: Kind, machine: Machine) -> Costs:
-    """Of a layer. With ZeRO-3 each micro-batch sums."""
+    """Of a layer, with kernels that those who train have and its program has not."""
     rows = [row for row in _counted(forecast) if row.layer != LOSS]
-    rounding = rounding_seconds(setting, kind, machine)
-    kernels = [Row("round", rounding, runs=1, bytes=0, bound="memory", type=setting.mapping.type)] if rounding else []
+    more = {"round": rounding_seconds(setting, kind, machine), "rows in order": sorting_seconds(setting, kind, machine)}
+    kernels = [
+        Row(name, seconds, runs=1, bytes=0, bound="memory", layer="layers.0/experts" if name == "rows in order" else "", type=setting.mapping.type)
+        for name, seconds in more.items()
+        if seconds
+    ]
     return Costs(micro=(*_priced(rows, setting, kind, machine), *kernels))
+
+
+def forward_rows(forecast: Forecast) -> tuple[Row, ...]:
+    """Of a layer, those in front of its loss."""
+    names = [row.layer for row in forecast.rows]
+    return forecast.rows[: names.index(LOSS)]
 
 
 def _counted(forecast: Forecast) -> list[Row]:
@@ -81,6 +91,20 @@ def rounding_seconds(setting: Setting, kind: Kind, machine: Machine) -> float:
         return 0.0
     values = rounded_values(setting.shapes["layers"][kind.first], setting.config, setting.mapping)
     return machine.price_kernel(int(4 * values))
+
+
+def sorting_seconds(setting: Setting, kind: Kind, machine: Machine) -> float:
+    """Of Megatron-Core's all-to-all dispatcher (token_dispatcher.py, sort_chunks_by_idxs): rows lie by the devices that they
+    are from, and where a device has several experts they are copied into the order of these and, as what experts made, back;
+    so are the cotangents of both. Shoal's own exchange puts rows where they belong."""
+    mapping, moe = setting.mapping, setting.config.moe
+    is_sent = moe is not None and moe.moe_token_dispatcher_type == "alltoall" and moe.moe_expert_capacity_factor is None
+    if not (kind.has_experts and is_sent and mapping.dispatch == "alltoall" and mapping.ep < moe.num_experts):
+        return 0.0
+    tokens = mapping.device_tokens / mapping.tp
+    rows = tokens * moe.moe_router_topk * mapping.etp * setting.config.hidden_size * (4 if mapping.type == "f32" else 2)
+    # Read and written; in a layer that is computed again, in three passes.
+    return (6 if mapping.recompute == "full" else 4) * machine.price_kernel(int(2 * rows))
 
 
 def typed_share(type: str, machine: Machine) -> float:

@@ -10,7 +10,7 @@ their sum. And the same for one mapping and for many: sizes, and seconds of laye
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -88,12 +88,19 @@ def step_of(
     mapping: Mapping, machine: Machine, layers: Sequence[tuple[Spent, int]], around: Around, send: float
 ) -> Step:
     """Of layers of each kind, each with how many there are. send: seconds of a micro-batch from a stage to the next."""
+    around = _with_stored(around, mapping, machine)
     whole = sum(_layer(each, mapping, machine) * count for each, count in layers)
-    slowest = _slowest(mapping, whole, sum(count for _, count in layers), around, send)
-    passed = passage(mapping, slowest, whole + around.micro + send * 2 * (mapping.pp - 1))
+    # Layers that predict further tokens are as the last one.
+    further = mapping.mtp * _layer(layers[-1][0], mapping, machine)
+    slowest = _slowest(mapping, whole, sum(count for _, count in layers), around, further) + _waited_for(mapping, send)
+    passed = passage(mapping, slowest, whole + further + around.micro, send * 2 * (mapping.pp - 1))
     each_batch = passed.work / mapping.micro_batches
-    sums = _beside(_of_stage("sums", mapping, layers, around), mapping.sums_beside, _BACKWARD * each_batch)
-    gathers = _beside(_of_stage("gathers", mapping, layers, around), mapping.gathers_beside, _FORWARD * each_batch)
+    most = layers_of_stage(sum(count for _, count in layers), mapping.pp)
+    sums = gathers = 0.0
+    if mapping.zero < 2:
+        sums = _beside(_of_stage("sums", mapping, layers, around), mapping.sums_beside, _BACKWARD * each_batch, most, machine)
+    if mapping.zero < 3:
+        gathers = _beside(_of_stage("gathers", mapping, layers, around), mapping.gathers_beside, _FORWARD * each_batch, most, machine)
     parts = {
         "micro-batches": passed.work,
         "pipeline's waiting": passed.bubble,
@@ -105,21 +112,47 @@ def step_of(
 
 
 def _layer(each: Spent, mapping: Mapping, machine: Machine) -> float:
-    """A layer's seconds of a micro-batch; its exchanges beside the kernels of another one where that is said."""
-    if not mapping.exchange_beside or not machine.overlaps:
-        return each.sent + each.computed
-    beside = np.minimum(each.sent, each.computed)
-    return np.maximum(each.sent, each.computed + beside * machine.overlap_tax)
+    """A layer's seconds of a micro-batch; its exchanges beside the kernels of another one where that is said, and beside its
+    neighbours' what gathers parameters that are in parts, in front of each pass, and sums gradients that are."""
+    return _passes(each, mapping, mapping.exchange_beside, machine)
 
 
-def _slowest(mapping: Mapping, layers: float, count: int, around: Around, send: float) -> float:
+def _passes(each: Spent, mapping: Mapping, exchange_beside: bool, machine: Machine) -> float:
+    """The same of a layer or of what is around layers, whose exchanges are beside kernels or not."""
+    plain = _beside_kernels(each.sent * exchange_beside, each.computed, machine) + each.sent * (not exchange_beside)
+    if mapping.zero < 2:
+        return plain
+    gathers, sums = each.gathers * (mapping.zero == 3), each.sums
+    total = 0.0
+    for share, summed in ((_FORWARD, 0.0), (_BACKWARD, sums)):
+        parts = ((gathers, mapping.gathers_beside), (summed, mapping.sums_beside), (each.sent / 2, exchange_beside))
+        beside = sum(seconds for seconds, is_beside in parts if is_beside)
+        total += _beside_kernels(beside, share * each.computed, machine) + sum(seconds for seconds, _ in parts) - beside
+    return np.where(gathers + sums == 0, plain, total)
+
+
+def _beside_kernels(sent: float, computed: float, machine: Machine) -> float:
+    """Both at once, where the machine can."""
+    if not machine.overlaps:
+        return sent + computed
+    return np.maximum(sent, computed + np.minimum(sent, computed) * machine.overlap_tax)
+
+
+def _with_stored(around: Around, mapping: Mapping, machine: Machine) -> Around:
+    """What is around with what gathers its parameters and sums its gradients, if each micro-batch does; the head alone has
+    all of it, as its product is most of the time."""
+    more = np.maximum(_passes(around.spent, mapping, False, machine) - around.micro, 0.0)
+    return Around(replace(around.spent, computed=around.spent.computed + more), around.behind + more)
+
+
+def _slowest(mapping: Mapping, layers: float, count: int, around: Around, further: float) -> float:
     """The stage that all others wait for. Stages have whole layers: where these are not divisible by stages, some have one
-    less, the last one, which has the head, first of all."""
+    less, the last one, which has the head and layers that predict further tokens, first of all."""
     most = layers_of_stage(count, mapping.pp)
     left_out = np.minimum(most * mapping.pp - count, most)
     each = layers / count
-    one_of_many = np.maximum(most * each, (most - left_out) * each + around.behind) + _waited_for(mapping, send)
-    return np.where(mapping.pp == 1, layers + around.micro, one_of_many)
+    one_of_many = np.maximum(most * each, (most - left_out) * each + around.behind + further)
+    return np.where(mapping.pp == 1, layers + around.micro + further, one_of_many)
 
 
 def _waited_for(mapping: Mapping, send: float) -> float:
@@ -140,8 +173,13 @@ def _of_stage(name: str, mapping: Mapping, layers: Sequence[tuple[Spent, int]], 
     return sum(getattr(each, name) * share for (each, _), share in zip(layers, shares)) + getattr(around.spent, name)
 
 
-def _beside(seconds: float, is_beside: bool, room: float) -> float:
-    return np.maximum(seconds - room, 0.0) if is_beside else seconds
+def _beside(seconds: float, is_beside: bool, room: float, layers: float, machine: Machine) -> float:
+    """How much longer a step is for what each of so many layers sends while another one computes, and room is as long as all of
+    them compute. The first one to gather, and the last one to sum, have nothing beside them; kernels are slower meanwhile."""
+    if not is_beside or not machine.overlaps:
+        return seconds
+    exposed = np.maximum(seconds - room * (layers - 1) / layers, seconds / layers)
+    return exposed + (seconds - exposed) * machine.overlap_tax
 
 
 def _exposed_in(

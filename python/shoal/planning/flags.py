@@ -25,7 +25,9 @@ PLAN_FLAGS = {
     "data-parallel-sharding-strategy": "zero: no_shard 0, optim 1, optim_grads 2, optim_grads_params 3",
     "fp8-format": "type of the layers' products",
     "global-batch-size": "global_batch",
+    "init-model-with-meta-device": "whole_at_start: parameters in parts are made as these; without it, and on a GPU, they are whole first",
     "micro-batch-size": "micro_batch",
+    "mtp-num-layers": "mtp",
     "moe-enable-deepep": "dispatch flex is the same with it",
     "moe-flex-dispatcher-backend": "dispatch flex is the same with each of them",
     "moe-token-dispatcher-type": "dispatch: flex once to a node, others as the model has it",
@@ -35,6 +37,7 @@ PLAN_FLAGS = {
     "recompute-granularity": "recompute: full; selective with --recompute-modules",
     "recompute-modules": "recompute: selective, but of core_attn alone, as attention is one kernel that holds no scores",
     "seq-length": "sequence",
+    "use-cpu-initialization": "whole_at_start: where parameters are made on a CPU they are not",
     "use-distributed-optimizer": "zero 1",
     "use-megatron-fsdp": "zero 3, where --data-parallel-sharding-strategy says nothing else",
     "use-torch-fsdp2": "zero 3",
@@ -74,6 +77,8 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
         "exchange_beside": switched(flags, "overlap-moe-expert-parallel-comm"),
         "dispatch": _dispatch(flags),
         "type": "f8E4M3FN" if "fp8-format" in flags else "bf16",
+        "mtp": size(flags, "mtp-num-layers") if "mtp-num-layers" in flags else 0,
+        "whole_at_start": _whole_at_start(flags),
     }
     if "global-batch-size" in flags:
         said["global_batch"] = size(flags, "global-batch-size")
@@ -88,9 +93,10 @@ _SAID_BY = {
     "global_batch": ("global-batch-size",), "sequence": ("seq-length",), "cp_comm_type": ("cp-comm-type",),
     "recompute": ("recompute-granularity",), "exchange_beside": ("overlap-moe-expert-parallel-comm",),
     "zero": ("use-distributed-optimizer", "data-parallel-sharding-strategy", "use-megatron-fsdp", "use-torch-fsdp2"),
-    "type": ("fp8-format",), "dispatch": ("moe-token-dispatcher-type",),
+    "type": ("fp8-format",), "dispatch": ("moe-token-dispatcher-type",), "mtp": ("mtp-num-layers",),
+    "whole_at_start": ("init-model-with-meta-device", "use-cpu-initialization"),
 }  # fmt: skip
-_SIZES = {"tp", "cp", "pp", "ep", "etp", "stages", "micro_batch", "global_batch", "sequence"}
+_SIZES = {"tp", "cp", "pp", "ep", "etp", "stages", "micro_batch", "global_batch", "sequence", "mtp"}
 
 
 def fields_of(arguments: str | Sequence[str], devices: int) -> dict[str, Any]:
@@ -110,7 +116,7 @@ def _other(name: str, flags: Flags) -> Any:
     made = {
         "recompute": _recompute, "zero": _zero, "cp_comm_type": lambda found: _context(found, 2),
         "exchange_beside": lambda found: switched(found, "overlap-moe-expert-parallel-comm"), "type": lambda _: "f8E4M3FN",
-        "dispatch": _dispatch,
+        "dispatch": _dispatch, "whole_at_start": _whole_at_start,
     }  # fmt: skip
     return made[name](flags)
 
@@ -149,6 +155,11 @@ def _selected(flags: Flags) -> str:
         warn_idle(["--recompute-granularity selective"], "attention is one kernel that holds no scores")
         return "none"
     return "selective"
+
+
+def _whole_at_start(flags: Flags) -> bool:
+    """Megatron-LM builds a model on the GPU, and cuts its parameters when it is wrapped."""
+    return _zero(flags) == 3 and not any(switched(flags, name) for name in ("init-model-with-meta-device", "use-cpu-initialization"))
 
 
 def _zero(flags: Flags) -> int:
@@ -192,10 +203,10 @@ def is_torchtitan(arguments: str | Sequence[str]) -> bool:
 
 
 def megatron_of_titan(arguments: str | Sequence[str], devices: int) -> list[str]:
-    """The same as Megatron-LM's words. Torchtitan stores parameters in parts over data parallelism, and its tensor
-    parallelism has sequences in parts."""
+    """The same as Megatron-LM's words. Torchtitan stores parameters in parts over data parallelism, which it makes as these,
+    and its tensor parallelism has sequences in parts."""
     options = _titan_options(arguments)
-    words = ["--sequence-parallel"]
+    words = ["--sequence-parallel", "--init-model-with-meta-device"]
     idle = []
     for name, value in options.items():
         if name in TITAN_FLAGS:

@@ -4,7 +4,8 @@
 
 Devices along dp that hold no expert of the same copy run the same layer, and exchange nothing while a micro-batch passes:
 a layer's program is that of the fewest devices that its groups need, and mappings that differ in dp, pp, stages or the
-number of micro-batches share it. With ZeRO-3 parameters lie over dp, and it is that of all devices of a stage.
+number of micro-batches share it. With ZeRO-3, too: each layer then has its parameters whole, and what gathers them and sums
+their gradients is in the optimizer's program.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from shoal.frontend.tracing import Program
 from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.moe.layout import Layout
-from shoal.planning.costs import Costs, around_costs, layer_costs, optimizer_costs
+from shoal.planning.costs import Costs, around_costs, forward_rows, layer_costs, optimizer_costs
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
-from shoal.planning.memory import Held, Holding, weight_bytes
+from shoal.planning.memory import Held, Holding, gathered_bytes, weight_bytes
 from shoal.planning.programs import Kind, Setting, around_program, kinds_of, layer_program, optimizer_program
-from shoal.simulation.forecast import Forecast
+from shoal.simulation.forecast import Forecast, Row
 from shoal.simulation.machines import Machine, node_of
 from shoal.simulation.simulate import simulate_text
 
@@ -34,11 +35,13 @@ __all__ = ["Layer", "Programs", "boundary_bytes", "in_threads", "key_of", "layer
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of a kind: rows of a micro-batch, bytes that its backward pass finds saved and that it works with."""
+    """A layer of a kind: rows of a micro-batch, bytes that its backward pass finds saved and that it works with, and rows of
+    its forward pass as the program has them."""
 
     costs: Costs
     saved: float
     working: float
+    forward: tuple[Row, ...] = ()
 
 
 def boundary_bytes(config: ModelConfig, mapping: Mapping) -> int:
@@ -50,8 +53,6 @@ def boundary_bytes(config: ModelConfig, mapping: Mapping) -> int:
 
 def layer_mapping(mapping: Mapping, has_experts: bool = True) -> Mapping:
     """That of the program of its layers."""
-    if mapping.zero == 3:
-        return _alone(mapping, mapping.stage_devices)
     if not has_experts:
         return _without_experts(mapping)
     return _alone(mapping, math.lcm(mapping.tp * mapping.cp, mapping.etp * mapping.ep))
@@ -63,8 +64,6 @@ def _without_experts(mapping: Mapping) -> Mapping:
 
 def _around_mapping(mapping: Mapping) -> Mapping:
     """That of the program around layers, which knows no experts."""
-    if mapping.zero == 3:
-        return _alone(mapping.replace(dispatch="alltoall"), mapping.stage_devices)
     return _without_experts(mapping.replace(recompute="none"))
 
 
@@ -78,21 +77,18 @@ _GROUPS = attrgetter("stage_devices", "tp", "cp", "etp", "ep", "sequence_paralle
 # What parts' programs depend on.
 _EACH = ("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention")
 _ROWS = ("ep", "etp", "micro_batch", "recompute", "dispatch")
-_STAGE = ("stage_devices", "ep", "etp")
 _KEYS = {
     "layer": attrgetter(*_EACH, *_ROWS),
     "dense": attrgetter(*_EACH, "micro_batch", "recompute"),
-    "around": attrgetter(*_EACH, "micro_batch"),
-    "optimizer": attrgetter(*_EACH, *_STAGE),
+    "around": attrgetter(*_EACH, "micro_batch", "mtp"),
+    "optimizer": attrgetter(*_EACH, "stage_devices", "ep", "etp", "mtp"),
 }
-# With ZeRO-3 those of layers are of all devices of a stage.
-_KEYS_OF_STAGE = attrgetter(*_EACH, *_STAGE, *_ROWS)
 
 
 def key_of(part: str, mapping: Mapping) -> Hashable:
     """What a part's program depends on: mappings with equal ones share it. part: "layer", of experts, "dense", "around" or
     "optimizer"."""
-    return (_KEYS_OF_STAGE if mapping.zero == 3 and part != "optimizer" else _KEYS[part])(mapping)
+    return _KEYS[part](mapping)
 
 
 def _alone(mapping: Mapping, devices: int, **fields: Any) -> Mapping:
@@ -149,8 +145,8 @@ class _Job:
 
 
 class Programs:
-    """Of a model on a machine. options: as of `forecast_of`, and `verify_each` of `simulate_text`, which is off here: all
-    programs come from one place."""
+    """Of a model on a machine. options: as of `forecast_of`, `verify_each` of `simulate_text`, which is off here, as all
+    programs come from one place, and `with_experts` and `by_products` of `Setting`."""
 
     def __init__(self, config: ModelConfig, machine: Machine, /, **options: Any):
         self.config, self.machine = config, machine
@@ -162,8 +158,9 @@ class Programs:
         found = {"quick_search": True, "max_replicated_bytes": -1, "warn_repeated_work": 0.0}
         # What is held between forward and backward is known of an order that has one before the other.
         found["overlap_memory"] = 0
-        self._options = {"target": "cuda", "cache": False, "verify_each": False, **found, **options}
-        self._machine: str | None = self._options.pop("machine", None)
+        # Bytes choose shardings.
+        self._options = {"target": "cuda", "cache": False, "verify_each": False, "machine": "", **found, **options}
+        self._own = {name: self._options.pop(name) for name in ("with_experts", "by_products") if name in self._options}
         self._made: dict[Hashable, Any] = {}
         self._holding = Holding(self.kinds)
         # How many programs were.
@@ -171,7 +168,7 @@ class Programs:
 
     def setting(self, mapping: Mapping) -> Setting:
         """Of this model."""
-        made = Setting(self.config, mapping, self._node)
+        made = Setting(self.config, mapping, self._node, **self._own)
         # The same for all of them, and for all of which groups of devices are the same.
         made.__dict__["shapes"] = self.shapes
         groups = _GROUPS(mapping)
@@ -193,12 +190,10 @@ class Programs:
                     jobs.setdefault(job.key, job)
         # Those that take longest begin first.
         ordered = sorted(jobs.values(), key=lambda job: _ORDER.index(job.part))
-        runs = [(job, objective) for job in ordered for objective in self._objectives(job.mapping)]
-        made = in_threads(runs, self._simulate)
-        self.simulated += len(runs)
-        for job in jobs.values():
-            forecasts = [forecast for (of, _), forecast in zip(runs, made) if of is job]
-            self._made[job.key] = job.read(min(forecasts, key=lambda forecast: forecast.seconds))
+        made = in_threads(ordered, self._simulate)
+        self.simulated += len(ordered)
+        for job, forecast in zip(ordered, made):
+            self._made[job.key] = job.read(forecast)
 
     def layers(self, mapping: Mapping) -> list[Layer]:
         """Of each kind; they were made."""
@@ -251,17 +246,9 @@ class Programs:
         part = "layer" if kind.has_experts else "dense"
         return _Job(part, self.key(kind, mapping), setting.mapping, lambda: layer_program(setting, kind), read)
 
-    def _objectives(self, mapping: Mapping) -> tuple[str, ...]:
-        """Of shardings, a machine's file for seconds, nothing for bytes. Where devices gather parameters, or the tokens that
-        meet them, neither are always the faster ones."""
-        if self._machine is not None:
-            return (self._machine,)
-        return ("", self.machine.path) if mapping.zero == 3 else ("",)
-
-    def _simulate(self, run: tuple[_Job, str]) -> Forecast:
-        job, objective = run
+    def _simulate(self, job: _Job) -> Forecast:
         program = job.program()
-        return simulate_text(program.text, self.machine, source=f"<{program.name}>", machine=objective, **self._options)
+        return simulate_text(program.text, self.machine, source=f"<{program.name}>", **self._options)
 
 
 def _layer(setting: Setting, kind: Kind, made: Forecast, machine: Machine) -> Layer:
@@ -271,4 +258,5 @@ def _layer(setting: Setting, kind: Kind, made: Forecast, machine: Machine) -> La
     if setting.mapping.recompute == "full":
         held = 0
     weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting.config, setting.mapping)
-    return Layer(layer_costs(made, setting, kind, machine), saved, max(made.memory - weights - saved, 0))
+    working = max(made.memory - weights - saved, 0) + gathered_bytes(setting, kind)
+    return Layer(layer_costs(made, setting, kind, machine), saved, working, forward_rows(made))

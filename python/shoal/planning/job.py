@@ -65,7 +65,8 @@ class Plan:
     @property
     def flops(self) -> float:
         """Operations a second of a device, of the model's arithmetic."""
-        return flops_of_token(self.config, self.mapping.sequence) * self.tokens_per_second / self.mapping.devices
+        each = flops_of_token(self.config, self.mapping.sequence, self.mapping.mtp)
+        return each * self.tokens_per_second / self.mapping.devices
 
     @property
     def mfu(self) -> float:
@@ -138,14 +139,22 @@ def _lines(mapping: Mapping, costs: list[tuple[Costs, Kind | None]]) -> list[Lin
     counts = [kind.count for _, kind in costs if kind]
     shares = [*shares_of_stage(counts, mapping.pp), 1.0]
     for (each, kind), share in zip(costs, shares):
-        for name, times in (("micro", mapping.micro_batches), ("sums", 1), ("update", 1)):
+        for name in ("micro", "sums", "update"):
             for row in getattr(each, name):
+                times = _times(name, row, mapping)
                 part = {"sums": "sums of gradients", "update": "optimizer"}.get(name) or _where(row, kind)
                 key = (part, row.kind, row.bound_text)
                 lines[key] = lines.get(key, 0.0) + row.seconds * share * times
                 sending[key] = row.is_collective
     made = [Line(*key, seconds, sending[key]) for key, seconds in lines.items()]
     return sorted(made, key=lambda line: -line.seconds)
+
+
+def _times(name: str, row: Row, mapping: Mapping) -> int:
+    """How often in a step: what is in parts is summed, and gathered forward and back, by each micro-batch."""
+    if name == "micro" or (name == "sums" and mapping.zero >= 2):
+        return mapping.micro_batches
+    return 2 * mapping.micro_batches if name == "update" and row.is_collective and mapping.zero == 3 else 1
 
 
 def _where(row: Row, kind: Kind | None) -> str:

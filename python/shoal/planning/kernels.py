@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
+from shoal.frontend.annotations import P, constrain
 from shoal.frontend.custom_call import custom_call
 from shoal.frontend.custom_derivatives import custom_vjp
 from shoal.frontend.naming import named_scope
@@ -20,7 +21,7 @@ from shoal.frontend.value import Value
 from shoal.models import scores
 from shoal.models.scores import Rule
 
-__all__ = ["FORWARD", "BACKWARD", "LOSS", "as_one_kernel", "loss_of"]
+__all__ = ["FORWARD", "BACKWARD", "LOSS", "as_one_kernel", "loss_of", "placed"]
 
 FORWARD, BACKWARD, LOSS = "attention_forward", "attention_backward", "loss"
 
@@ -66,6 +67,17 @@ _attend.defvjp(_forward, _backward)
 
 def _one_kernel(q: Value, k: Value, v: Value, rule: Rule) -> Value:
     return _attend(q, k, v)
+
+
+def placed(value: Value, there: P, cotangent: P) -> Value:
+    """The value where it is to lie, and its cotangent where that is."""
+
+    @custom_vjp
+    def itself(value: Value) -> Value:
+        return constrain(value, there)
+
+    itself.defvjp(lambda value: (constrain(value, there), ()), lambda _, given: (constrain(given, cotangent),))
+    return itself(value)
 
 
 def loss_of(y: Value) -> Value:

@@ -28,12 +28,15 @@ class Mapping:
     stages: of each device, one behind the other: interleaved where there are several.
     recompute: "none"; "selective": results of products, and what is sent, are held, and norms and activations computed
       again; or "full": of a layer its input alone is held.
-    zero: what is stored in parts over data parallelism: 0 nothing, 1 the optimiser's state, 2 gradients, too, 3
-      parameters, too.
+    zero: what is stored in parts over data parallelism: 0 nothing, 1 the optimiser's state, 2 gradients, too, which are then
+      summed by each micro-batch, 3 parameters, too, which each layer gathers forward and back.
+    whole_at_start: parameters in parts are made whole first, all of a device's, before they are cut.
     sums_beside, gathers_beside: gradients are summed, and parameters gathered, while others compute.
     dispatch: where rows are exchanged, "alltoall", or "flex": once to each node that has one of a token's experts.
     exchange_beside: experts' exchanges run beside another micro-batch's kernels.
     type: of the layers' products, as machine files name it; of "f32" all values are.
+    mtp: how many tokens further than the next one are predicted, each by a layer of the last stage's with the head once more
+      (arXiv 2412.19437, section 2.2).
     """
 
     devices: int
@@ -57,12 +60,16 @@ class Mapping:
     dispatch: str = "alltoall"
     type: str = "bf16"
     fused_attention: bool = True
+    mtp: int = 0
+    whole_at_start: bool = False
 
     def __post_init__(self) -> None:
         if self.etp is None:
             object.__setattr__(self, "etp", self.tp)
         if min(self.devices, self.stages, self.micro_batch, self.sequence) < 1:
             self._check_positive("devices", "stages", "micro_batch", "sequence")
+        if self.mtp < 0:
+            raise InputError(f"plan: mtp {self.mtp} is negative")
         self._check("tp", "cp")
         self._check("etp", "ep")
         if self.global_batch is None:
@@ -149,4 +156,5 @@ class Mapping:
         sizes += [f"etp {self.etp}"] if self.etp != self.tp else []
         sizes += [f"{self.stages} stages a device"] if self.stages > 1 else []
         sizes += ["rows once to a node"] if self.dispatch == "flex" else []
+        sizes += [f"{self.mtp + 1} tokens predicted"] if self.mtp else []
         return ", ".join([*sizes, f"dp {self.dp}"])

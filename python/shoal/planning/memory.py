@@ -9,11 +9,13 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from shoal.frontend import pytrees
 from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting, around_parts, layer_parts
-from shoal.planning.schedule import in_flight, shares_of_stage
+from shoal.planning.schedule import in_flight, layers_of_stage, shares_of_stage
 
 __all__ = ["Held", "Holding", "Memory", "around_bytes", "memory_of", "weight_bytes"]
 
@@ -24,27 +26,29 @@ _WIDE_WEIGHT = 4
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of the stage that holds most, of one mapping or of many as columns. buffers: what a layer, or the head, needs
-    while it computes."""
+    """Bytes of the stage that holds most, of one mapping or of many as columns. buffers: what a layer needs while it
+    computes. start: how many more a device holds before training begins, where parameters are made whole."""
 
     weights: float
     gradients: float
     optimizer: float
     activations: float
     buffers: float
+    start: float = 0.0
 
     @property
     def total(self) -> float:
         """All of it."""
-        return self.weights + self.gradients + self.optimizer + self.activations + self.buffers
+        return self.weights + self.gradients + self.optimizer + self.activations + self.buffers + self.start
 
     def as_floats(self) -> Memory:
         """The same of one mapping, in numbers of Python's."""
-        return Memory(*map(float, self.parts().values()))
+        return Memory(*(float(getattr(self, part.name)) for part in fields(self)))
 
     def parts(self) -> dict[str, float]:
-        """By name."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        """Of one mapping, by name."""
+        found = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {name: size for name, size in found.items() if size or name != "start"}
 
 
 def elements_of(tree: Any, shardings: Any, setting: Setting) -> float:
@@ -66,23 +70,38 @@ def _parts_of(place: Any, setting: Setting) -> int:
     return math.prod(getattr(axis, "size", 0) or sizes[getattr(axis, "name", axis)] for axis in axes)
 
 
-def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, float, float]:
-    """Bytes of weights, gradients and the optimiser's state."""
+def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, ...]:
+    """Bytes of weights, gradients and the optimiser's state, and of weights were they whole."""
     zero = setting.mapping.zero
     full, split = (elements_of(tree, places, setting) for places in (whole, parts))
     return (
-        (_WIDE_WEIGHT if setting.mapping.type == "f32" else _WEIGHT) * (split if zero >= 3 else full),
+        _width(setting) * (split if zero >= 3 else full),
         _GRADIENT * (split if zero >= 2 else full),
         _STATE * (split if zero >= 1 else full),
+        _width(setting) * full,
     )
 
 
+def _width(setting: Setting) -> int:
+    """Bytes of an element of a weight."""
+    return _WIDE_WEIGHT if setting.mapping.type == "f32" else _WEIGHT
+
+
 def weight_bytes(setting: Setting, kind: Kind) -> float:
-    """Of a layer's parameters, as its program has them."""
-    return _held(*layer_parts(setting, kind), setting)[0]
+    """Of a layer's parameters, as its program has them: whole."""
+    tree, whole, _ = layer_parts(setting, kind)
+    return _width(setting) * elements_of(tree, whole, setting)
 
 
-# Bytes of weights, gradients and the optimiser's state: of what is around layers, and of a layer of each kind.
+def gathered_bytes(setting: Setting, kind: Kind) -> float:
+    """What a layer has whole for a while of what is stored in parts: parameters of its own and of the next one, which are
+    gathered meanwhile, and its gradients until they are summed."""
+    zero, whole = setting.mapping.zero, weight_bytes(setting, kind)
+    return (2 * whole if zero >= 3 else 0) + (whole / _width(setting) * _GRADIENT if zero >= 2 else 0)
+
+
+# Bytes of weights, gradients and the optimiser's state, and of weights were they whole: of what is around layers, and of a
+# layer of each kind.
 Held = Sequence[Sequence[float]]
 
 
@@ -103,7 +122,8 @@ class Holding:
 
     def _around(self, setting: Setting) -> tuple[float, ...]:
         mapping = setting.mapping
-        return self._once(("around", mapping.pp > 1, mapping.tp, mapping.dp), setting, lambda: around_bytes(setting))
+        sizes = ("around", mapping.pp > 1, mapping.tp, mapping.dp, mapping.mtp)
+        return self._once(sizes, setting, lambda: around_bytes(setting))
 
     def _layer(self, setting: Setting, kind: Kind) -> tuple[float, ...]:
         mapping = setting.mapping
@@ -135,18 +155,25 @@ def memory_of(
     """Of a stage with as many whole layers as any has, of each kind its share. saved: bytes of a layer of each kind that its
     backward pass finds, of a micro-batch. Of many mappings, where these are columns."""
     share = shares_of_stage([kind.count for kind in kinds], mapping.pp)
+    # Layers that predict further tokens are as the last one, and take the places that are left of the last stage.
+    number = sum(kind.count for kind in kinds)
+    most = layers_of_stage(number, mapping.pp)
+    share[-1] = share[-1] + np.maximum(mapping.mtp - np.minimum(most * mapping.pp - number, most), 0)
     around, *layers = held
-    totals = [
+    *totals, whole = [
         sum((each[place] * count for each, count in zip(layers, share)), start=part) for place, part in enumerate(around)
     ]
     activations = sum(each * count for each, count in zip(saved, share)) * in_flight(mapping)
-    return Memory(*totals, activations, buffers)
+    more = np.maximum(whole - sum(totals) - activations - buffers, 0.0) if mapping.whole_at_start else 0.0
+    return Memory(*totals, activations, buffers, more)
 
 
 def around_bytes(setting: Setting) -> tuple[float, ...]:
     """Weights, gradients and state of the embedding or the head, which the first stage and the last one have; of one
-    stage both."""
+    stage both. And weights of all of it, were they whole."""
     tree, whole, parts = around_parts(setting)
-    names = [[name] for name in tree if name != "norm"] if setting.mapping.pp > 1 else [list(tree)]
+    # The last stage has the embedding, too, where it is the head, and where further tokens are predicted.
+    last = [name for name in tree if name != "norm" and (name != "embed" or "head" not in tree or setting.mapping.mtp)]
+    names = [["embed"], last] if setting.mapping.pp > 1 else [list(tree)]
     held = [_held(*({n: part[n] for n in names_of} for part in (tree, whole, parts)), setting) for names_of in names]
-    return max(held)
+    return *max(held)[:-1], _width(setting) * elements_of(tree, whole, setting)

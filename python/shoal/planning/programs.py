@@ -20,9 +20,12 @@ from shoal.frontend import pytrees
 from shoal.frontend.annotations import P, constrain
 from shoal.frontend.autodiff import vjp
 from shoal.frontend.contraction import einsum
+from shoal.frontend.creation import ones_like
 from shoal.frontend.naming import named_scope
+from shoal.frontend.nn import one_hot
 from shoal.frontend.reduction import sum as sum_of
 from shoal.frontend.remat import as_kernels, remat
+from shoal.frontend.structure import concatenate
 from shoal.frontend.tracing import Program, TensorSpec, trace_program
 from shoal.frontend.value import Value
 from shoal.models import parameters
@@ -31,9 +34,10 @@ from shoal.models.config import ModelConfig, Window, described
 from shoal.models.layer import apply_layer, between
 from shoal.models.rope import turned_by
 from shoal.layers.labels import cross_entropy_sum
+from shoal.moe.exchanging import shared_by
 from shoal.moe.layout import Layout
 from shoal.moe.parameters import OF_EXPERTS
-from shoal.planning.kernels import as_one_kernel, loss_of
+from shoal.planning.kernels import as_one_kernel, loss_of, placed
 from shoal.planning.mapping import Mapping
 
 __all__ = ["Kind", "Setting", "around_parts", "around_program", "kinds_of", "layer_parts", "layer_program", "optimizer_program"]
@@ -61,11 +65,15 @@ class Kind:
 
 @dataclass(frozen=True)
 class Setting:
-    """A model on the devices of a stage. node: how many devices of the machine the fastest links join."""
+    """A model on the devices of a stage. node: how many devices of the machine the fastest links join. with_experts: what
+    makes x, and a loss beside it, of x, parameters, model, layout and window, where it is not the model's own layer.
+    by_products: an embedding's rows are found by a product with one-hot rows."""
 
     config: ModelConfig
     mapping: Mapping
     node: int | None = None
+    with_experts: Callable[..., tuple[Value, Value]] | None = None
+    by_products: bool = False
 
     @property
     def element(self) -> str:
@@ -140,20 +148,18 @@ def _addends(setting: Setting, tree: Tree, shardings: Tree) -> Tree:
     return _by_copies(setting, tree, shardings, change)
 
 
-def _left_in(setting: Setting, tree: Tree, whole: Tree, parts: Tree) -> Tree:
-    """Where a micro-batch leaves its gradients: they are summed over devices once in a step, but what is whole on no
-    device is summed into its parts at once. None where there is one device."""
-    if setting.layout.mesh is None:
-        return None
-    return parts if setting.mapping.zero == 3 else _addends(setting, tree, whole)
+def _left_in(setting: Setting, tree: Tree, whole: Tree) -> Tree:
+    """Where a micro-batch leaves its gradients: as addends, which the optimiser's program sums. None where there is one
+    device."""
+    return None if setting.layout.mesh is None else _addends(setting, tree, whole)
 
 
 @contextlib.contextmanager
 def _kernels(mapping: Mapping) -> Iterator[None]:
     """Norms and activations are segments of their own, but where the layer is one: what an inner segment is given is
-    saved, and nothing of that would be computed again."""
+    saved, and nothing of that would be computed again. Devices that share experts gather rows, and no weights."""
     segments = as_kernels() if mapping.recompute == "none" else contextlib.nullcontext()
-    with segments, as_one_kernel() if mapping.fused_attention else contextlib.nullcontext():
+    with segments, shared_by(placed), as_one_kernel() if mapping.fused_attention else contextlib.nullcontext():
         yield
 
 
@@ -162,14 +168,17 @@ def _applied(setting: Setting, kind: Kind) -> Any:
     if setting.mapping.dispatch == "flex":
         config = replace(config, moe=config.moe.replace(moe_token_dispatcher_type="flex"))
 
-    def layer(x: Value, params: Tree) -> Value:
-        return apply_layer(x, params, config, layout, kind.window).x
+    def layer(x: Value, params: Tree) -> tuple[Value, list[Value]]:
+        if kind.has_experts and setting.with_experts is not None:
+            made, loss = setting.with_experts(x, params, config, layout, kind.window)
+            return made, [loss]
+        return apply_layer(x, params, config, layout, kind.window).x, []
 
     if setting.mapping.recompute == "full":
         return remat(layer, policy="nothing", collectives="repeat")
     if setting.mapping.recompute == "selective":
-        return remat(layer, policy="dots", collectives="params" if setting.mapping.zero == 3 else "save")
-    return remat(layer, policy="everything", collectives="params") if setting.mapping.zero == 3 else layer
+        return remat(layer, policy="dots", collectives="save")
+    return layer
 
 
 def layer_parts(setting: Setting, kind: Kind) -> tuple[Tree, Tree, Tree]:
@@ -191,25 +200,25 @@ def layer_program(setting: Setting, kind: Kind) -> Program:
     """A layer of a kind, forward and back, for a micro-batch. What is behind it lies between: all of its forward pass is
     run, and what is computed again is run behind that."""
     config, layout, mapping = setting.config, setting.layout, setting.mapping
-    params, whole, parts = layer_parts(setting, kind)
-    stored = parts if mapping.zero == 3 else whole
-    left = _left_in(setting, params, whole, parts)
+    params, whole, _ = layer_parts(setting, kind)
+    left = _left_in(setting, params, whole)
     layer = _applied(setting, kind)
 
     def step(params: Tree, x: Value, cos: Value, sin: Value) -> Any:
-        def forward(params: Tree, x: Value) -> Value:
+        def forward(params: Tree, x: Value) -> tuple[Value, list[Value]]:
             with named_scope("layers.0"):
-                return between(layout, layer(between(layout, x), params))
+                y, losses = layer(between(layout, x), params)
+                return between(layout, y), losses
 
         with turned_by(cos, sin), _kernels(mapping):
-            y, pull = vjp(forward, params, x)
-            grads, dx = pull(between(layout, loss_of(y)))
+            (y, losses), pull = vjp(forward, params, x)
+            grads, dx = pull((between(layout, loss_of(y)), [ones_like(loss) for loss in losses]))
         return dx, _measured(grads, left)
 
     rows = layout.P("dp", "sp", None) if layout.mesh else None
     x = TensorSpec((layout.size("dp") * mapping.micro_batch, mapping.sequence, config.hidden_size), setting.element)
     turns = TensorSpec((mapping.sequence, 1, _turned(config) // 2), "float32")
-    shardings = (stored, rows, None, None) if layout.mesh else None
+    shardings = (whole, rows, None, None) if layout.mesh else None
     return trace_program(step, (params, x, turns, turns), layout.mesh, in_shardings=shardings, name=f"layer_{kind.first}")
 
 
@@ -243,72 +252,95 @@ def _row(leaf: Value, place: Any) -> Value:
 
 
 def _around_shapes(setting: Setting) -> Tree:
-    return {name: node for name, node in setting.shapes.items() if name != "layers"}
+    """With what puts a token that is predicted together with what a layer made, for a layer behind the last one."""
+    made = {name: node for name, node in setting.shapes.items() if name != "layers"}
+    model = setting.config.hidden_size
+    further = {"product": (2 * model, model), "norm": (model,), "token_norm": (model,), "last_norm": (model,)}
+    return {**made, **({"mtp": [further] * setting.mapping.mtp} if setting.mapping.mtp else {})}
 
 
 def around_program(setting: Setting) -> Program:
     """The embedding, and the head with the loss, forward and back, for a micro-batch."""
     config, layout, mapping = setting.config, setting.layout, setting.mapping
-    params, whole, parts = around_parts(setting)
-    left = _left_in(setting, params, whole, parts)
+    params, whole, _ = around_parts(setting)
+    left = _left_in(setting, params, whole)
 
-    def step(params: Tree, x: Value, tokens: Value) -> Any:
-        def loss(params: Tree, x: Value) -> tuple[Value, Value]:
+    def looked_up(table: Value, ids: Value) -> Value:
+        if not setting.by_products:
+            return table[ids]
+        return einsum("BSV,VM->BSM", one_hot(ids, config.vocab_size, setting.element), table)
+
+    def predicted(x: Value, scale: Value, params: Tree, tokens: Value) -> Value:
+        with named_scope("head"):
+            x = layout.constrain(norm(between(layout, x), scale, config), "dp", "cp", None)
+            head = params.get("head", params["embed"])
+            logits = layout.constrain(einsum("BSM,VM->BSV", x, head), "dp", "cp", "tp")
+        with named_scope("loss"):
+            total, weight = cross_entropy_sum(logits, tokens)
+            return total / weight
+
+    def joined(x: Value, own: Tree, params: Tree, tokens: Value) -> Value:
+        """What a layer that predicts a further token is given."""
+        with named_scope("mtp"):
+            token = norm(between(layout, looked_up(params["embed"], tokens)), own["token_norm"], config)
+            both = concatenate([norm(between(layout, x), own["norm"], config), token], -1)
+            return between(layout, einsum("BSN,NM->BSM", both, own["product"]))
+
+    def step(params: Tree, xs: Tree, tokens: Value) -> Any:
+        def loss(params: Tree, xs: Tree) -> tuple[Value, list[Value]]:
             with named_scope("embed"):
-                embedded = between(layout, params["embed"][tokens[:, :-1]])
-            with named_scope("head"):
-                x = layout.constrain(norm(between(layout, x), params["norm"], config), "dp", "cp", None)
-                head = params.get("head", params["embed"])
-                logits = layout.constrain(einsum("BSM,VM->BSV", x, head), "dp", "cp", "tp")
-            with named_scope("loss"):
-                total, weight = cross_entropy_sum(logits, tokens[:, 1:])
-                return total / weight, embedded
+                made = [between(layout, looked_up(params["embed"], tokens[:, :-1]))]
+            total = predicted(xs[0], params["norm"], params, tokens[:, 1:])
+            for x, behind, own in zip(xs, xs[1:], params.get("mtp", [])):
+                made.append(joined(x, own, params, tokens[:, 1:]))
+                total = total + predicted(behind, own["last_norm"], params, tokens[:, 1:])
+            return total, made
 
-        (value, embedded), pull = vjp(loss, params, x)
-        grads, dx = pull((value, embedded))
-        return dx, _measured(grads, left)
+        (value, made), pull = vjp(loss, params, xs)
+        grads, dxs = pull((value, made))
+        return dxs, _measured(grads, left)
 
     rows = layout.P("dp", "sp", None) if layout.mesh else None
     batch = layout.size("dp") * mapping.micro_batch
     x = TensorSpec((batch, mapping.sequence, config.hidden_size), setting.element)
     tokens = TensorSpec((batch, mapping.sequence + 1), "int32")
-    stored = parts if mapping.zero == 3 else whole
-    shardings = (stored, rows, layout.P("dp", None)) if layout.mesh else None
-    return trace_program(step, (params, x, tokens), layout.mesh, in_shardings=shardings, name="around")
+    # What the last layer made, and what each layer behind it did.
+    xs = [x] * (mapping.mtp + 1)
+    shardings = (whole, [rows] * len(xs), layout.P("dp", None)) if layout.mesh else None
+    return trace_program(step, (params, xs, tokens), layout.mesh, in_shardings=shardings, name="around")
 
 
 def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
-    """AdamW of one layer of each kind, and of what is around, from the gradients that devices have: new parameters."""
+    """AdamW of one layer of each kind, and of what is around, from the gradients that devices have: new parameters, which are
+    gathered, with ZeRO-3 by the next layers that need them."""
     config, layout = setting.config, setting.layout
     named = {f"layers.{kind.first}": setting.shapes["layers"][kind.first] for kind in kinds} | {"around": _around_shapes(setting)}
     whole = {name: parameters.shardings_of(shapes, config.moe, layout) for name, shapes in named.items()}
     masters = {name: specs(tree, WIDE) for name, tree in named.items()}
     parts = {name: _zero_shardings(setting, masters[name], whole[name]) for name in masters}
     kept = parts if setting.mapping.zero else whole
-    left = {name: _left_in(setting, masters[name], whole[name], parts[name]) for name in masters}
+    left = {name: _left_in(setting, masters[name], whole[name]) for name in masters}
     optimizer = optim.adamw(1e-4)
     # Types alone: arrays of this size are not made.
-    begin = trace_program(optimizer.init, (masters,), None, name="init")
+    begin = trace_program(lambda trees: {name: optimizer.init(tree) for name, tree in trees.items()}, (masters,), None, name="init")
     state = pytrees.unflatten(begin.out_tree, list(begin.outputs.values()))
 
+    def updated(name: str, master: Tree, grads: Tree, state: Tree) -> tuple[Tree, Tree, Tree]:
+        with named_scope(name):
+            # Over devices, where the optimiser's state of them is.
+            summed = _constrained(grads, kept[name] if layout.mesh else None)
+            updates, new = optimizer.update(summed, state, master)
+            master = optim.apply_updates(master, updates)
+            return pytrees.map_leaves(lambda leaf: leaf.astype(setting.element), master), master, new
+
     def step(masters: Tree, grads: Tree, state: Tree) -> Any:
-        # Over devices, where the optimiser's state of them is.
-        summed = {}
-        for name, tree in grads.items():
-            with named_scope(name):
-                summed[name] = _constrained(tree, kept[name] if layout.mesh else None)
-        updates, new = optimizer.update(summed, state, masters)
-        masters = optim.apply_updates(masters, updates)
-        narrow = {}
-        for name, tree in masters.items():
-            with named_scope(name):
-                narrow[name] = pytrees.map_leaves(lambda master: master.astype(setting.element), tree)
-        return narrow, masters, new
+        made = {name: updated(name, masters[name], grads[name], state[name]) for name in masters}
+        return tuple({name: each[place] for name, each in made.items()} for place in range(3))
 
     if layout.mesh is None:
         return trace_program(step, (masters, masters, state), None, name="optimizer")
-    like = optim.shardings_like(state, masters, kept)
-    results = (parts if setting.mapping.zero == 3 else whole, kept, like)
+    like = {name: optim.shardings_like(state[name], masters[name], kept[name]) for name in masters}
+    results = (whole, kept, like)
     return trace_program(
         step, (masters, masters, state), layout.mesh, in_shardings=(kept, left, like), out_shardings=results, name="optimizer"
     )

@@ -36,18 +36,19 @@ def shares_of_stage(counts: Sequence[int], stages: int) -> list[float]:
     return [count / layers * layers_of_stage(layers, stages) for count in counts]
 
 
-def passage(mapping: Mapping, slowest: float, all_stages: float) -> Passage:
-    """Of seconds of a micro-batch, forward and back, in the slowest stage, and in all of them one after the other.
+def passage(mapping: Mapping, slowest: float, all_stages: float, sends: float = 0.0) -> Passage:
+    """Of seconds of a micro-batch, forward and back, in the slowest stage, in all of them one after the other, and from each
+    to the next.
 
     Filling and emptying takes what a micro-batch needs in all other stages; with several stages a device, a part of it
-    (arXiv 2104.04473). DualPipe fills from both ends, and weights' gradients, a third of the work, wait for the end
+    (arXiv 2104.04473), but as many bytes are sent from each device to the next. DualPipe fills from both ends, and weights' gradients, a third of the work, wait for the end
     (arXiv 2412.19437, table 2): (p / 2 - 1)(F + 2 B - 3 W) of B inputs and weights.
     """
     others = all_stages - slowest
     if mapping.schedule == "dualpipe":
         # F, B and W are a third each: F + 2 (B + W) - 3 W = 2 thirds of the whole, of half the stages.
-        return Passage(mapping.micro_batches * slowest, others / 2 * (2 / 3))
-    return Passage(mapping.micro_batches * slowest, others / mapping.stages)
+        return Passage(mapping.micro_batches * slowest, (others + sends) / 2 * (2 / 3))
+    return Passage(mapping.micro_batches * slowest, others / mapping.stages + sends)
 
 
 def in_flight(mapping: Mapping, stage: int = 0) -> float:

@@ -42,12 +42,14 @@ def megatron_flags(mapping: Mapping) -> list[str]:
         words += ["--num-virtual-stages-per-pipeline-rank", str(mapping.stages)]
     words += ["--micro-batch-size", str(mapping.micro_batch), "--global-batch-size", str(mapping.global_batch)]
     words += ["--seq-length", str(mapping.sequence)]
+    words += ["--mtp-num-layers", str(mapping.mtp)] if mapping.mtp else []
     if mapping.cp > 1:
         words += ["--cp-comm-type", mapping.cp_comm_type]
     if mapping.dispatch == "flex":
         words += ["--moe-token-dispatcher-type", "flex", "--moe-flex-dispatcher-backend", "deepep"]
     words += _RECOMPUTED[mapping.recompute]
     words += _STORED[mapping.zero]
+    words += ["--init-model-with-meta-device"] if mapping.zero == 3 and not mapping.whole_at_start else []
     words += [flag for name, flag in _SWITCHES.items() if getattr(mapping, name)]
     return [*words, *(["--fp8-format", "hybrid"] if mapping.type.startswith("f8") else ["--bf16"])]
 

@@ -22,15 +22,19 @@ PREFIX = "grad."
 
 
 _STOPS = frozenset({"aten.detach.default", "aten.detach_copy.default"})
+# Stands for a backward that could not be traced, of a forward that was, without gradients: who asks for them is refused.
+_UNKNOWN = "shoal.no_gradient.default"
 
 
 def inputs_behind(graph: Graph, result: str) -> set[str]:
     """The names of the inputs that a result of the graph has a derivative by, 0 or not: those that torch gives a gradient."""
     wanted = {name for output in graph.outputs if output.name == result for name in names_in(output.value)}
+    stops = _STOPS
     for node in reversed(graph.nodes):
         floats = (each.name for each in node.results if each.type is not None and each.type.dtype.kind not in "biu")
-        if node.target not in _STOPS and not wanted.isdisjoint(floats):
+        if node.target not in stops and not wanted.isdisjoint(floats):
             wanted.update(names_in(node.args))
+            stops = frozenset() if node.target == _UNKNOWN else stops
     return {given.name for given in graph.inputs if given.value in wanted}
 
 

@@ -136,11 +136,22 @@ def test_bounds_are_below_what_is_simulated(seed):
         assert memory <= after.memory(each).total * (1 + 1e-9), where(each, programs)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_columns_say_what_each_mapping_says(seed):
+# What steps and memory depend on beside sizes.
+FIXED = [
+    {},
+    {"zero": 3},
+    {"schedule": "dualpipe"},
+    {"zero": 2, "exchange_beside": True},
+    {"zero": 3, "mtp": 2, "whole_at_start": True, "sums_beside": False},
+    {"mtp": 1, "gathers_beside": False},
+]
+
+
+@pytest.mark.parametrize("seed, fixed", enumerate(FIXED))
+def test_columns_say_what_each_mapping_says(seed, fixed):
     """Of a whole space at once, to the bit: also where some programs are there."""
     programs, mapping, _ = drawn(seed)
-    job = Job(mapping.devices, mapping.global_batch, mapping.sequence, [{}, {"zero": 3}, {"schedule": "dualpipe"}][seed % 3])
+    job = Job(mapping.devices, mapping.global_batch, mapping.sequence, fixed)
     space = list(mappings(programs.config, programs.machine, job))[::7]
     for _ in range(2):
         bounds = Bounds(programs)
@@ -149,15 +160,18 @@ def test_columns_say_what_each_mapping_says(seed):
         programs.make(space[0], "layer", "around")
 
 
-def test_weights_are_counted_by_role_as_the_layout_has_them():
+@pytest.mark.parametrize("fixed", [{}, {"zero": 3, "mtp": 1}])
+def test_weights_are_counted_by_role_as_the_layout_has_them(fixed):
     """Each mapping's by itself, and those of all by the sizes of roles."""
     config = model("deepseek-v3")
     programs = programs_of(config, shoal.Machine.read("dgx-h100"))
-    for mapping in list(mappings(programs.config, programs.machine, Job(16, 64, 1024)))[::97]:
+    for mapping in list(mappings(programs.config, programs.machine, Job(16, 64, 1024, fixed)))[::97]:
         setting = programs.setting(mapping)
-        layers = [weight_bytes(setting, kind) for kind in programs.kinds]
-        assert [held[0] for held in programs.held(mapping)[1:]] == pytest.approx(layers, rel=1e-12)
-        assert programs.held(mapping)[0] == pytest.approx(around_bytes(setting), rel=1e-12)
+        around, *layers = programs.held(mapping)
+        whole = [weight_bytes(setting, kind) for kind in programs.kinds]
+        assert [held[-1] for held in layers] == pytest.approx(whole, rel=1e-12)
+        assert mapping.zero == 3 or [held[0] for held in layers] == pytest.approx(whole, rel=1e-12)
+        assert around == pytest.approx(around_bytes(setting), rel=1e-12)
 
 
 def test_sizes_without_a_mesh_are_no_mappings():

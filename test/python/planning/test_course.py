@@ -33,6 +33,44 @@ def test_a_stage_has_whole_layers():
     assert work_of(3, 0.5, pp=1) == pytest.approx(3.75)
 
 
+def test_layers_that_predict_further_tokens_are_on_the_last_stage():
+    # Three places of it are free.
+    assert work_of(61, 0.5, pp=16, mtp=1) == pytest.approx(4.0)
+    assert work_of(61, 2.5, pp=16, mtp=1) == pytest.approx(4.5)
+    assert work_of(64, 0.5, pp=16, mtp=2) == pytest.approx(6.5)
+    assert work_of(3, 0.5, pp=1, mtp=1) == pytest.approx(4.75)
+
+
+def step_on_h800(layers, **fields):
+    """Of layers of 3 s of kernels, 1 s forward; kernels beside something are a fifth slower."""
+    machine = Machine.read("h800")
+    assert machine.overlap_tax == pytest.approx(0.2)
+    mapping = Mapping(devices=1, global_batch=1, sums_beside=True, gathers_beside=True, **fields)
+    return step_of(mapping, machine, layers, Around(), 0).parts
+
+
+def test_the_first_layer_gathers_and_the_last_one_sums_beside_nothing():
+    """Of four layers 8 s of kernels back are beside 2 s of sums, but for a quarter; of 10 s what three of them are too short
+    for is waited for."""
+    parts = step_on_h800([(Spent(computed=3.0, sums=0.5, gathers=0.25), 4)])
+    assert parts["sums of gradients"] == pytest.approx(0.5 + 0.2 * 1.5)
+    assert parts["gathers of parameters"] == pytest.approx(0.25 + 0.2 * 0.75)
+    parts = step_on_h800([(Spent(computed=3.0, sums=2.5), 4)])
+    assert parts["sums of gradients"] == pytest.approx(10 - 6 + 0.2 * 6)
+
+
+def test_what_is_in_parts_moves_beside_the_kernels_of_its_pass():
+    """Forward 0.5 s beside 1 s, back 1.5 s beside 2 s."""
+    parts = step_on_h800([(Spent(computed=3.0, sums=1.0, gathers=0.5), 1)], zero=3)
+    assert parts["micro-batches"] == pytest.approx(1 + 0.1 + 2 + 0.3)
+    # What takes longer than kernels is waited for, and so is what is sent for other things.
+    parts = step_on_h800([(Spent(sent=0.25, computed=3.0, sums=1.0, gathers=1.5), 1)], zero=3)
+    assert parts["micro-batches"] == pytest.approx(0.25 + 1.5 + 2.5)
+    assert parts["sums of gradients"] == parts["gathers of parameters"] == 0
+    gradients = step_on_h800([(Spent(computed=3.0, sums=1.0, gathers=0.5), 1)], zero=2)
+    assert gradients["micro-batches"] == pytest.approx(1 + 2 + 0.2) and gradients["gathers of parameters"] == pytest.approx(0.5)
+
+
 def test_kinds_share_a_stage_as_they_share_the_model():
     assert shares_of_stage([3, 58], 16) == pytest.approx([3 * 4 / 61, 58 * 4 / 61])
     assert shares_of_stage([32], 4) == [8]

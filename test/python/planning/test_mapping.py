@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import shoal
-from shoal.planning import Mapping, mapping_of
+from shoal.planning import Mapping, mapping_of, megatron_flags
 from shoal.planning.schedule import in_flight, passage
 
 MEGATRON = (
@@ -55,6 +55,28 @@ def test_what_is_stored_in_parts(flags, zero):
 
 
 @pytest.mark.parametrize(
+    "flags, whole",
+    [
+        ("--use-megatron-fsdp", True),
+        ("--use-megatron-fsdp --init-model-with-meta-device", False),
+        ("--use-torch-fsdp2 --use-cpu-initialization", False),
+        ("--use-distributed-optimizer", False),
+        ("--parallelism.tensor_parallel_degree 1", False),
+    ],
+)
+def test_where_parameters_in_parts_are_made(flags, whole):
+    """Megatron-LM makes them whole on a GPU, torchtitan does not."""
+    assert mapping_of(flags, 8).whole_at_start == whole
+
+
+def test_further_tokens_are_read():
+    assert mapping_of("--mtp-num-layers 2", 8).mtp == 2 and mapping_of("", 8).mtp == 0
+    assert "--mtp-num-layers 2" in " ".join(megatron_flags(Mapping(8, mtp=2)))
+    with pytest.raises(shoal.InputError, match="mtp -1 is negative"):
+        Mapping(8, mtp=-1)
+
+
+@pytest.mark.parametrize(
     "flags, note",
     [
         ("--moe-permute-fusion", "--moe-permute-fusion has no effect"),
@@ -98,6 +120,8 @@ def test_the_bubble_is_what_all_other_stages_take():
     assert (made.work, made.bubble) == (8.0, 3.0)
     assert passage(plain.replace(stages=3), 1.0, 4.0).bubble == 1.0
     assert passage(plain.replace(schedule="dualpipe"), 1.0, 4.0).bubble == 1.0
+    # With several stages a device as much is sent.
+    assert passage(plain, 1.0, 4.0, 0.5).bubble == 3.5 and passage(plain.replace(stages=3), 1.0, 4.0, 0.5).bubble == 1.5
 
 
 def test_how_many_micro_batches_are_held():

@@ -145,6 +145,66 @@ def test_state_in_parts_is_smaller(plan):
     assert plan_of(zero=3).memory.weights < plan.memory.weights
 
 
+def test_parameters_in_parts_are_gathered_and_summed_by_each_micro_batch():
+    """Of layers that are the same: two gathers in bfloat16 and a sum in float32, as of a step that does so once."""
+    once, parts = plan_of(), plan_of(zero=3)
+    batches = once.mapping.micro_batches
+    for where, times in (("sums of gradients", batches), ("optimizer", 2 * batches)):
+        assert seconds_of(once, where) > 0
+        assert seconds_of(parts, where) == pytest.approx(times * seconds_of(once, where))
+    assert parts.parts["sums of gradients"] == parts.parts["gathers of parameters"] == 0
+    beside = plan_of(zero=3, sums_beside=True, gathers_beside=True)
+    assert once.parts["micro-batches"] < beside.parts["micro-batches"] < parts.parts["micro-batches"]
+
+
+def seconds_of(plan, where):
+    return sum(line.seconds for line in plan.lines if line.where == where and line.is_collective)
+
+
+def test_gradients_in_parts_are_summed_by_each_micro_batch():
+    two, three = plan_of(zero=2), plan_of(zero=3)
+    assert seconds_of(two, "sums of gradients") == seconds_of(three, "sums of gradients")
+    assert two.parts["gathers of parameters"] > 0 == two.parts["sums of gradients"]
+
+
+def test_parameters_may_be_whole_before_they_are_cut():
+    """On one stage of 8 devices, of which none has experts of its own: eight times what is held, and more than all else."""
+    alone = BASE.replace(ep=1, pp=1, zero=3, sequence=32, global_batch=8)
+    cut, whole = (forecast_of(CONFIG, MACHINE, alone.replace(whole_at_start=start)) for start in (False, True))
+    assert cut.memory.start == 0 and "start" not in cut.memory.parts()
+    # Vectors are in as many parts, too.
+    assert whole.memory.total == pytest.approx(max(8 * cut.memory.weights, cut.memory.total), rel=0.01)
+    assert whole.memory.total == pytest.approx(cut.memory.total + whole.memory.start)
+
+
+def test_rows_are_copied_into_the_order_of_several_experts():
+    """Read and written, there and back, and so are their cotangents: 8 experts over 4 devices, but not over 8."""
+    copies = {ep: sum(line.seconds for line in plan_of(ep=ep, pp=1).lines if line.what == "rows in order") for ep in (4, 8)}
+    rows = 512 * 2 * 512 * 2
+    assert copies == {4: pytest.approx(4 * 4 * 4 * MACHINE.price_kernel(2 * rows)), 8: 0}
+
+
+def test_devices_that_share_experts_gather_rows_and_no_weights():
+    """Of 16 experts of 256 hidden units over 2 x 4 devices, which are less than the rows of 16,384 tokens."""
+    many = from_config("mixtral-8x7b", **{**SIZES, "num_local_experts": 16, "intermediate_size": 256}).config
+    plan = forecast_of(many, MACHINE, Mapping(8, tp=4, ep=2, sequence=16384))
+    sending = [line for line in plan.lines if line.where == "experts" and line.is_collective and line.bound.startswith("link")]
+    seconds = {line.what.split()[0]: line.seconds for line in sending if not line.what.startswith("ragged")}
+    # Two of each in four layers: forward, and of cotangents. A device has a quarter of 32,768 rows of 512 elements.
+    whole = MACHINE.price("all_gather", [(4, 1)], 2 * 16384 * 512 * 2 * 3 // 4)
+    assert seconds == {name: pytest.approx(4 * 2 * whole, rel=0.02) for name in ("all_gather", "reduce_scatter")}
+
+
+def test_a_layer_that_predicts_a_further_token_is_the_last_stages():
+    """With another head and product, where it makes this one the slowest: of one stage it is one layer more."""
+    plain, further = (forecast_of(CONFIG, MACHINE, BASE.replace(pp=1, mtp=mtp)) for mtp in (0, 1))
+    heads = [sum(line.seconds for line in made.lines if line.where in ("head", "loss")) for made in (plain, further)]
+    assert heads[1] == pytest.approx(2 * heads[0], rel=0.1)
+    assert further.parts["micro-batches"] > 1.25 * plain.parts["micro-batches"]
+    assert further.memory.weights > 1.2 * plain.memory.weights
+    assert flops_of_token(CONFIG, 512, 1) / flops_of_token(CONFIG, 512) > 1.25
+
+
 def test_what_does_not_fit_says_what_does():
     text = (ROOT / "machines/dgx-h100.toml").read_text()
     small = shoal.Machine(re.sub(r"memory = 85.5e9", "memory = 2.27e9", text), "small.toml")
@@ -177,11 +237,10 @@ def test_bars_say_whether_they_hold():
 
 
 def test_published_exchanges_are_within_twenty_percent():
-    """But for the slowest of the two-step ones on 16 devices."""
     table = exchange()
     assert len(table.rows) == 9
     (bar,) = table.bars
-    assert bar.of == 24 and bar.kept >= 23
+    assert (bar.kept, bar.of) == (24, 24)
 
 
 def test_published_models_are_read():
