@@ -16,6 +16,7 @@
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-map-kernels"
@@ -68,6 +69,35 @@ static FailureOr<linalg::GenericOp> generalize(linalg::LinalgOp op) {
   if (failed(generic))
     return op.emitError("cannot make a kernel of this op");
   return generic;
+}
+
+//===----------------------------------------------------------------------===//
+// Equal kernels
+//===----------------------------------------------------------------------===//
+
+static SmallVector<NamedAttribute>
+attributesWithoutName(gpu::GPUFuncOp kernel) {
+  SmallVector<NamedAttribute> attributes(kernel->getAttrs());
+  llvm::erase_if(attributes, [](NamedAttribute attribute) {
+    return attribute.getName() == SymbolTable::getSymbolAttrName();
+  });
+  return attributes;
+}
+
+/// The same of kernels that differ in their names and places alone.
+static unsigned hashWithoutName(gpu::GPUFuncOp kernel) {
+  llvm::hash_code hash = mlir::hash_value(kernel.getFunctionType());
+  kernel.getBody().walk([&](Operation *op) {
+    hash = llvm::hash_combine(hash, op->getName(), op->getAttrDictionary());
+  });
+  return unsigned(size_t(hash)) >> 1; // none of DenseMap's own keys
+}
+
+static bool areEqualWithoutNames(gpu::GPUFuncOp one, gpu::GPUFuncOp other) {
+  return attributesWithoutName(one) == attributesWithoutName(other) &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &one.getBody(), &other.getBody(),
+             OperationEquivalence::IgnoreLocations);
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,25 +222,32 @@ private:
 
   /// The number of the kernel, or of an earlier one that is equal to it.
   int64_t findOrKeep(gpu::GPUFuncOp kernel) {
-    StringAttr name = kernel.getNameAttr();
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    kernel.setName("kernel");
-    kernel.print(os, OpPrintingFlags().useLocalScope());
-    kernel.setName(name);
-    auto [found, isNew] = numbers.try_emplace(text, numbers.size());
-    LDBG() << name.getValue() << " at " << sourcePlace(kernel.getLoc())
-           << (isNew ? " is kernel " : " is as kernel ") << found->second;
+    SmallVector<KeptKernel, 1> &alike = kept[hashWithoutName(kernel)];
+    auto *found = llvm::find_if(alike, [&](const KeptKernel &other) {
+      return areEqualWithoutNames(kernel, other.kernel);
+    });
+    bool isNew = found == alike.end();
+    if (isNew) {
+      alike.push_back({kernel, numKept++});
+      found = &alike.back();
+    }
+    LDBG() << kernel.getName() << " at " << sourcePlace(kernel.getLoc())
+           << (isNew ? " is kernel " : " is as kernel ") << found->number;
     ++numLaunches;
     numMapped += isNew;
     if (!isNew)
       kernel.erase();
-    return found->second;
+    return found->number;
   }
 
+  struct KeptKernel {
+    gpu::GPUFuncOp kernel;
+    int64_t number;
+  };
+
   gpu::GPUModuleOp kernels;
-  /// By the text of a kernel without its name.
-  llvm::StringMap<int64_t> numbers;
+  int64_t numKept = 0;
+  llvm::DenseMap<unsigned, SmallVector<KeptKernel, 1>> kept;
 };
 
 } // namespace

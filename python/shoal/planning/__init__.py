@@ -18,7 +18,9 @@ In layers, each of which imports those above it:
     fitting     what to change where it does not fit
     spelling    mappings as others' command lines
     space       the mappings among which one is chosen
-    bounds      what a mapping takes and holds at least, without its programs
+    bounds      what a layer and its neighbours take and hold at least, without their programs
+    columns     many mappings at once
+    least       what mappings take and hold at least, from programs as far as these were made
     search      the best one, best bound first
     choice      the plan of a job of which no mapping is given
 """

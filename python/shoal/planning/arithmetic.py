@@ -65,14 +65,13 @@ def flops_of_token(config: ModelConfig, sequence: int, mtp: int = 0) -> float:
 
 def attention_flops(config: ModelConfig, kind: Kind, mapping: Mapping) -> float:
     """Of scores and weighted sums of a micro-batch, forward, on a device."""
-    tokens = mapping.micro_batch * mapping.sequence / mapping.cp
-    return 2 * _scores_of_token(config, kind.window, mapping.sequence) * tokens / mapping.tp
+    return 2 * _scores_of_token(config, kind.window, mapping.sequence) * mapping.device_tokens / mapping.tp
 
 
 def rounded_values(shapes: dict[str, Any], config: ModelConfig, mapping: Mapping) -> float:
     """How many values of a micro-batch a device rounds for products of 8 bits in a layer of these shapes: what weights are
     given, once where several are given the same, and the cotangents of what they make. Rows of experts are balanced."""
-    tokens = mapping.micro_batch * mapping.sequence / mapping.cp
+    tokens = mapping.device_tokens
     moe = shapes.get("moe", {})
     total = sum(
         tokens * _sides(tree, mapping.tp) for tree in (shapes["attention"], shapes.get("dense", {}), moe.get("shared", {}))

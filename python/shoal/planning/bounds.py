@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,8 @@ from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting
 from shoal.simulation.machines import Machine
 
-__all__ = ["around_bound", "layer_bound", "saved_bound", "update_bound"]
+__all__ = ["LayerBound", "around_bound", "update_bound"]
+
 
 @dataclass(frozen=True)
 class _Kernels:
@@ -71,21 +72,33 @@ _SAVED_R = {"alltoall": 2, "sort": 2, "capacity": 1}
 _UPDATED = 18
 
 
-class _Sizes:
-    """Of a setting, bytes of a device."""
+class _Counts:
+    """Of a model: what a token has of each."""
 
-    def __init__(self, setting: Setting):
-        mapping, moe = setting.mapping, setting.config.moe
-        self.width = 4 if mapping.type == "f32" else 2
-        self.tokens = mapping.micro_batch * mapping.sequence / mapping.cp
-        self.own = self.tokens / mapping.tp if moe is not None else self.tokens
-        factor = moe.moe_expert_capacity_factor
+    def __init__(self, config: ModelConfig):
+        moe, factor = config.moe, config.moe.moe_expert_capacity_factor
         self.has_capacity = factor is not None
-        self.rows = self.own * moe.moe_router_topk * min(1.0, factor or 1.0)
-        self.x = self.width * self.own * setting.config.hidden_size
-        self.r = self.width * self.rows * setting.config.hidden_size
-        self.h = self.width * self.rows * moe.moe_ffn_hidden_size
-        self.heads = self.width * self.tokens * _turned(setting.config) / mapping.tp
+        self.sends_rows = moe.moe_token_dispatcher_type == "alltoall" and not self.has_capacity
+        self.rows = moe.moe_router_topk * min(1.0, factor or 1.0)
+        self.values, self.hidden = config.hidden_size, moe.moe_ffn_hidden_size
+        self.heads = _turned(config)
+        self.dense, self.shared = config.intermediate_size, moe.moe_shared_expert_intermediate_size or 0
+        self.is_gated, self.is_postscore = moe.gated_linear_unit, moe.is_postscore
+        self.experts = moe.num_experts
+
+
+class _Sizes:
+    """Of a mapping, bytes of a device."""
+
+    def __init__(self, counts: _Counts, mapping: Mapping):
+        self.width = 4 if mapping.type == "f32" else 2
+        self.tokens = mapping.device_tokens
+        self.own = self.tokens / mapping.tp
+        self.rows = self.own * counts.rows
+        self.x = self.width * self.own * counts.values
+        self.r = self.width * self.rows * counts.values
+        self.h = self.width * self.rows * counts.hidden
+        self.heads = self.width * self.tokens * counts.heads / mapping.tp
 
 
 def _turned(config: ModelConfig) -> int:
@@ -97,7 +110,7 @@ def _turned(config: ModelConfig) -> int:
 
 def product_bound(machine: Machine, setting: Setting, shape: tuple[float, float, float], parts: int) -> float:
     """Seconds of a device's share of a product of m, n and k over so many devices, cut in the best way."""
-    return _least(machine, _type(setting), shape, parts) * typed_share(setting.mapping, machine)
+    return _least(machine, _type(setting), shape, parts) * typed_share(setting.mapping.type, machine)
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -138,68 +151,142 @@ def _matrices(tree: Any) -> Iterator[tuple[int, int]]:
         yield first, math.prod(tree) // first
 
 
-def layer_bound(setting: Setting, kind: Kind, machine: Machine) -> Spent:
-    """Of a micro-batch in a layer."""
-    shapes = setting.shapes["layers"][kind.first]
-    sizes = _Sizes(setting)
-    computed = attention_seconds(setting, kind, machine) if setting.mapping.fused_attention else 0.0
-    computed += _products(setting, shapes, sizes, machine) + _kernels(kind, sizes, setting, machine)
-    computed += rounding_seconds(setting, kind, machine)
-    return Spent(sent=_sent(setting, kind, shapes, sizes, machine), computed=computed)
+class LayerBound:
+    """What a layer of a kind takes and holds at least. What depends on few sizes of mappings is found once for these."""
 
+    def __init__(self, config: ModelConfig, shapes: Any, kind: Kind, machine: Machine):
+        """shapes: of the model's parameters."""
+        layer = shapes["layers"][kind.first]
+        self._config, self._counts = config, _Counts(config)
+        self._kind, self._machine, self._moe = kind, machine, layer.get("moe", {})
+        blocks = {"attention": layer["attention"], "dense": layer.get("dense"), "shared": self._moe.get("shared")}
+        self._blocks = {name: block for name, block in blocks.items() if block}
+        self._weights = {name: weights_of(block) for name, block in self._blocks.items()}
+        # Networks' results are added to others, whose gradients need none of them.
+        self._matrices = [
+            (rows, columns, name == "wo" and block is not layer["attention"])
+            for block in self._blocks.values()
+            for name, shape in block.items()
+            for rows, columns in _matrices(shape)
+        ]
+        self._found: dict[Hashable, float] = {}
 
-def _products(setting: Setting, shapes: Any, sizes: _Sizes, machine: Machine) -> float:
-    mapping, moe = setting.mapping, shapes.get("moe", {})
-    again = mapping.recompute == "full"
+    def seconds(self, setting: Setting) -> tuple[float, float]:
+        """Of a micro-batch: sent, computed."""
+        sizes = _Sizes(self._counts, setting.mapping)
+        computed = attention_seconds(setting, self._kind, self._machine) if setting.mapping.fused_attention else 0.0
+        computed += self._products(setting, sizes) + self._kernels(setting, sizes)
+        computed += rounding_seconds(setting, self._kind, self._machine)
+        return self._sent(setting, sizes), computed
 
-    def whole(m: float, n: float, k: float) -> float:
-        return product_bound(machine, setting, (m, n, k), mapping.tp)
+    def _once(self, key: Hashable, find: Callable[[], float]) -> float:
+        if key not in self._found:
+            self._found[key] = find()
+        return self._found[key]
 
-    total = 0.0
-    for tree in (shapes["attention"], shapes.get("dense", {}), moe.get("shared", {})):
-        for name, shape in tree.items():
-            # Networks' results are added to others, whose gradients need none of them.
-            is_last = name == "wo" and tree is not shapes["attention"]
-            for k, n in _matrices(shape):
-                total += _passes(whole, (sizes.tokens, n, k), again and not is_last)
-    return total + (_of_experts(setting, moe, sizes, machine, again) if moe else 0.0)
+    def _products(self, setting: Setting, sizes: _Sizes) -> float:
+        mapping = setting.mapping
+        again = mapping.recompute == "full"
+        total = self._once((sizes.tokens, mapping.tp, again, mapping.type), lambda: self._of_blocks(setting, sizes, again))
+        if not self._moe:
+            return total
+        key = (sizes.rows, mapping.ep, mapping.etp, again, mapping.type)
+        return total + self._once(key, lambda: self._of_experts(setting, sizes, again))
 
+    def _of_blocks(self, setting: Setting, sizes: _Sizes, again: bool) -> float:
+        def whole(m: float, n: float, k: float) -> float:
+            return product_bound(self._machine, setting, (m, n, k), setting.mapping.tp)
 
-def _of_experts(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine, again: bool) -> float:
-    """Products of groups of rows are cut as the dispatcher has it: groups of each part of tokens, hidden units over etp.
-    Others are one product of all rows."""
-    local, shared = math.ceil(setting.config.moe.num_experts / setting.mapping.ep), setting.mapping.etp
-    is_exchanged = setting.config.moe.moe_token_dispatcher_type == "alltoall" and not sizes.has_capacity
-    batch, rows = (local * shared, sizes.rows / local) if is_exchanged else (1, sizes.rows * shared)
-    model, hidden = setting.config.hidden_size, setting.config.moe.moe_ffn_hidden_size / shared
+        return sum(
+            _passes(whole, (sizes.tokens, columns, rows), again and not is_last) for rows, columns, is_last in self._matrices
+        )
 
-    def price(m: float, n: float, k: float) -> float:
-        whole = tuple(math.ceil(size) for size in (m, n, k))
-        seconds = machine.price_product(_type(setting), (batch, *whole), 0, is_exchanged)
-        return m * n * k / math.prod(whole) * seconds * typed_share(setting.mapping, machine)
+    def _of_experts(self, setting: Setting, sizes: _Sizes, again: bool) -> float:
+        """Products of groups of rows are cut as the dispatcher has it: groups of each part of tokens, hidden units over etp.
+        Others are one product of all rows."""
+        counts = self._counts
+        local, shared = math.ceil(counts.experts / setting.mapping.ep), setting.mapping.etp
+        is_exchanged = counts.sends_rows
+        batch, rows = (local * shared, sizes.rows / local) if is_exchanged else (1, sizes.rows * shared)
+        model, hidden = counts.values, counts.hidden / shared
 
-    wide = sum(name in moe for name in ("wi", "wg"))
-    # Weights' gradients need what experts made of each row, where it is weighed behind them.
-    last = again and setting.config.moe.is_postscore
-    return wide * _passes(price, (rows, hidden, model), again) + _passes(price, (rows, model, hidden), last)
+        def price(m: float, n: float, k: float) -> float:
+            whole = tuple(math.ceil(size) for size in (m, n, k))
+            seconds = self._machine.price_product(_type(setting), (batch, *whole), 0, is_exchanged)
+            return m * n * k / math.prod(whole) * seconds * typed_share(setting.mapping.type, self._machine)
 
+        wide = sum(name in self._moe for name in ("wi", "wg"))
+        # Weights' gradients need what experts made of each row, where it is weighed behind them.
+        last = again and counts.is_postscore
+        return wide * _passes(price, (rows, hidden, model), again) + _passes(price, (rows, model, hidden), last)
 
-def _kernels(kind: Kind, sizes: _Sizes, setting: Setting, machine: Machine) -> float:
-    moe, mapping = setting.config.moe, setting.mapping
-    each = _KERNELS[_dispatcher(setting) if kind.has_experts else "dense", mapping.recompute]
-    hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / mapping.tp
-    if kind.has_experts:
-        hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / mapping.tp
-    moved = (each.own + each.gathered * (mapping.tp - 1)) * sizes.x + each.heads * sizes.heads + each.rows * sizes.r
-    moved += each.hidden * (1.0 if moe.gated_linear_unit else _PLAIN) * hidden
-    return moved / memory_rate(machine) + each.count * machine.price_kernel(0)
+    def _kernels(self, setting: Setting, sizes: _Sizes) -> float:
+        mapping = setting.mapping
+        each = _KERNELS[self._dispatcher(mapping) if self._moe else "dense", mapping.recompute]
+        moved = (each.own + each.gathered * (mapping.tp - 1)) * sizes.x + each.heads * sizes.heads + each.rows * sizes.r
+        moved += each.hidden * (1.0 if self._counts.is_gated else _PLAIN) * self._hidden(mapping, sizes)
+        return moved / memory_rate(self._machine) + each.count * self._machine.price_kernel(0)
 
+    def _sent(self, setting: Setting, sizes: _Sizes) -> float:
+        """Tokens or weights over tp, keys and sums of gradients over cp, rows over ep and etp: forward, and as much back."""
+        mapping, width, machine = setting.mapping, sizes.width, self._machine
+        tp, cp = axes_of(setting, "tp"), axes_of(setting, "cp")
+        total = 0.0
+        for name, weights in self._weights.items():
+            # Again in front of it, and behind attention, as what follows is computed again, too.
+            again = (mapping.recompute == "full") * (2 if name == "attention" else 1)
+            times = (4 if mapping.sequence_parallel else 2) + again
+            sent = sizes.x * (mapping.tp - 1)
+            if name == "shared":
+                # Nothing says that it is tokens that are gathered: it could be weights, a third of them at least.
+                sent = min(sent, width * weights / 3 * (mapping.tp - 1) / mapping.tp)
+            total += times * sent_bound(machine, tp, sent)
+        total += 2 * sent_bound(machine, cp, _keys(setting, sizes))
+        # What is whole over cp is summed there by each micro-batch.
+        shared = sum(self._weights.values())
+        total += sent_bound(machine, cp, width * shared / mapping.tp * (mapping.cp - 1) / mapping.cp)
+        is_exchanged = self._moe and self._dispatcher(mapping) == "alltoall"
+        return total + (self._rows_sent(setting, sizes) if is_exchanged else 0.0)
 
-def _dispatcher(setting: Setting) -> str:
-    moe, mapping = setting.config.moe, setting.mapping
-    if moe.moe_expert_capacity_factor is not None or moe.moe_token_dispatcher_type != "alltoall":
-        return "capacity"
-    return "alltoall" if mapping.ep * mapping.etp > 1 else "sort"
+    def _rows_sent(self, setting: Setting, sizes: _Sizes) -> float:
+        """To experts and back, and the same of cotangents. Places of sequences lie over cp and tp, and rows one behind the
+        other."""
+        mapping, machine = setting.mapping, self._machine
+        # To experts again, and, where rows are weighed behind them, back.
+        times = 4 + (mapping.recompute == "full") * (2 if self._counts.is_postscore else 1)
+        moved = _moved(mapping.micro_batch, mapping.cp * mapping.tp)
+        total = 4 * sent_bound(machine, axes_of(setting, "cp", "tp"), sizes.x * moved)
+        if mapping.ep > 1:
+            ep = axes_of(setting, "ep")
+            total += times * exchange_bound(machine, setting, sizes.x, sizes.r)
+            # Their numbers first; and how many there are in each of the four exchanges.
+            total += machine.price("all_gather", ep, 0) + 4 * machine.price("all_to_all", ep, 0)
+        weights = sum(weights_of(self._moe[name]) for name in ("wi", "wo"))
+        weights_sent = sizes.width * weights / 2 / mapping.ep * (mapping.etp - 1) / mapping.etp
+        return total + 4 * sent_bound(machine, axes_of(setting, "etp"), min(sizes.r * (mapping.etp - 1), weights_sent))
+
+    def saved(self, mapping: Mapping) -> float:
+        """Bytes that its backward pass finds saved: what it is given, what norms, products and attention were given and
+        made."""
+        sizes, dispatcher = _Sizes(self._counts, mapping), self._dispatcher(mapping)
+        held = (_SAVED_H if mapping.recompute == "none" else _SAVED_H_AGAIN)[self._counts.is_gated]
+        saved = _held_of_x(mapping) * sizes.x + _values(self._config, mapping, sizes)
+        if self._moe:
+            # What is exchanged is not sent again.
+            is_again = mapping.recompute != "none" and dispatcher != "alltoall"
+            saved += (min(_SAVED_R[dispatcher], 1) if is_again else _SAVED_R[dispatcher]) * sizes.r
+        return saved + held * self._hidden(mapping, sizes)
+
+    def _hidden(self, mapping: Mapping, sizes: _Sizes) -> float:
+        """H, also of what is beside experts."""
+        if not self._kind.has_experts:
+            return sizes.width * sizes.tokens * self._counts.dense / mapping.tp
+        return sizes.h + sizes.width * sizes.tokens * self._counts.shared / mapping.tp
+
+    def _dispatcher(self, mapping: Mapping) -> str:
+        if not self._counts.sends_rows:
+            return "capacity"
+        return "alltoall" if mapping.ep * mapping.etp > 1 else "sort"
 
 
 @functools.cache
@@ -216,47 +303,6 @@ def sent_bound(machine: Machine, axes: Axes, bytes: float) -> float:
         return 0.0
     kinds = ("all_gather", "reduce_scatter", "all_to_all", "permute")
     return min(machine.price(kind, axes, int(bytes)) for kind in kinds)
-
-
-def _sent(setting: Setting, kind: Kind, shapes: Any, sizes: _Sizes, machine: Machine) -> float:
-    """Tokens or weights over tp, keys and sums of gradients over cp, rows over ep and etp: forward, and as much back."""
-    mapping, width = setting.mapping, sizes.width
-    moe = shapes.get("moe", {})
-    total = 0.0
-    for name, block in (("attention", shapes["attention"]), ("dense", shapes.get("dense")), ("shared", moe.get("shared"))):
-        if not block:
-            continue
-        # Again in front of it, and behind attention, as what follows is computed again, too.
-        again = (mapping.recompute == "full") * (2 if name == "attention" else 1)
-        times = (4 if mapping.sequence_parallel else 2) + again
-        sent = sizes.x * (mapping.tp - 1)
-        if name == "shared":
-            # Nothing says that it is tokens that are gathered: it could be weights, a third of them at least.
-            sent = min(sent, width * weights_of(block) / 3 * (mapping.tp - 1) / mapping.tp)
-        total += times * sent_bound(machine, axes_of(setting, "tp"), sent)
-    cp = axes_of(setting, "cp")
-    total += 2 * sent_bound(machine, cp, _keys(setting, sizes))
-    # What is whole over cp is summed there by each micro-batch.
-    shared = sum(weights_of(node) for node in (shapes["attention"], shapes.get("dense", {}), moe.get("shared", {})))
-    total += sent_bound(machine, cp, width * shared / mapping.tp * (mapping.cp - 1) / mapping.cp)
-    return total + (_rows_sent(setting, moe, sizes, machine) if moe and _dispatcher(setting) == "alltoall" else 0.0)
-
-
-def _rows_sent(setting: Setting, moe: Any, sizes: _Sizes, machine: Machine) -> float:
-    """To experts and back, and the same of cotangents. Places of sequences lie over cp and tp, and rows one behind the
-    other."""
-    e, t = setting.mapping.ep, setting.mapping.etp
-    # To experts again, and, where rows are weighed behind them, back.
-    times = 4 + (setting.mapping.recompute == "full") * (2 if setting.config.moe.is_postscore else 1)
-    moved = _moved(setting.mapping.micro_batch, setting.mapping.cp * setting.mapping.tp)
-    total = 4 * sent_bound(machine, axes_of(setting, "cp", "tp"), sizes.x * moved)
-    if e > 1:
-        ep = axes_of(setting, "ep")
-        total += times * exchange_bound(machine, setting, sizes.x, sizes.r)
-        # Their numbers first; and how many there are in each of the four exchanges.
-        total += machine.price("all_gather", ep, 0) + 4 * machine.price("all_to_all", ep, 0)
-    weights = sizes.width * sum(weights_of(moe[name]) for name in ("wi", "wo")) / 2 / e * (t - 1) / t
-    return total + 4 * sent_bound(machine, axes_of(setting, "etp"), min(sizes.r * (t - 1), weights))
 
 
 @functools.cache
@@ -283,23 +329,6 @@ def _keys(setting: Setting, sizes: _Sizes) -> float:
     return sizes.width * sizes.tokens * each * (mapping.cp - 1)
 
 
-def saved_bound(setting: Setting, kind: Kind) -> float:
-    """Bytes that the backward pass of a layer finds saved: what it is given, what norms, products and attention were given
-    and made."""
-    moe, mapping, sizes = setting.config.moe, setting.mapping, _Sizes(setting)
-    saved = _held_of_x(mapping) * sizes.x + _values(setting, sizes)
-    held = (_SAVED_H if mapping.recompute == "none" else _SAVED_H_AGAIN)[moe.gated_linear_unit]
-    if not kind.has_experts:
-        hidden = sizes.width * sizes.tokens * setting.config.intermediate_size / mapping.tp
-        return saved + held * hidden
-    hidden = sizes.h + sizes.width * sizes.tokens * (moe.moe_shared_expert_intermediate_size or 0) / mapping.tp
-    rows = _SAVED_R[_dispatcher(setting)]
-    # What is exchanged is not sent again.
-    if mapping.recompute != "none" and _dispatcher(setting) != "alltoall":
-        rows = min(rows, 1)
-    return saved + rows * sizes.r + held * hidden
-
-
 def _held_of_x(mapping: Mapping) -> int:
     """How many: what a layer is given and adds to; what its norms make, if that is not computed again, in front of attention
     gathered over tp, which is not sent again."""
@@ -308,11 +337,10 @@ def _held_of_x(mapping: Mapping) -> int:
     return 2 + (mapping.tp if mapping.tp > 1 else 0)
 
 
-def _values(setting: Setting, sizes: _Sizes) -> float:
+def _values(config: ModelConfig, mapping: Mapping, sizes: _Sizes) -> float:
     """Bytes of queries and of what attention makes, of a device's own tokens; of keys and values, of all of cp where they
     are gathered; of short ones that they are made of, before and behind their norms. What is put together of these is
     computed again where norms are."""
-    config, mapping = setting.config, setting.mapping
     gathered = mapping.cp if mapping.cp_comm_type == "allgather" else 1
     if config.latent is not None:
         heads, latent, is_held = config.num_attention_heads, config.latent, mapping.recompute == "none"
@@ -326,7 +354,8 @@ def _values(setting: Setting, sizes: _Sizes) -> float:
 
 def around_bound(setting: Setting, machine: Machine) -> Around:
     """Of a micro-batch in the head."""
-    config, mapping, sizes = setting.config, setting.mapping, _Sizes(setting)
+    config, mapping = setting.config, setting.mapping
+    sizes = _Sizes(_Counts(config), mapping)
     shape = (sizes.tokens, config.vocab_size, config.hidden_size)
     logits = sizes.width * sizes.tokens * config.vocab_size / mapping.tp
 

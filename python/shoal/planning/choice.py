@@ -14,8 +14,9 @@ from shoal.executable.beside import interruptible
 from shoal.models.config import ModelConfig
 from shoal.planning.forecasts import Programs
 from shoal.planning.job import Plan, check_machine, plan_of, programs_of
+from shoal.planning.least import Bounds
 from shoal.planning.mapping import Mapping
-from shoal.planning.search import Bounds, Found, Progress, search
+from shoal.planning.search import Found, Progress, search
 from shoal.planning.space import Job, mappings
 from shoal.simulation.forecast import bytes_text
 from shoal.simulation.machines import Machine

@@ -101,21 +101,21 @@ def sorting_seconds(setting: Setting, kind: Kind, machine: Machine) -> float:
     is_sent = moe is not None and moe.moe_token_dispatcher_type == "alltoall" and moe.moe_expert_capacity_factor is None
     if not (kind.has_experts and is_sent and mapping.dispatch == "alltoall" and mapping.ep < moe.num_experts):
         return 0.0
-    tokens = mapping.micro_batch * mapping.sequence / mapping.cp / mapping.tp
+    tokens = mapping.device_tokens / mapping.tp
     rows = tokens * moe.moe_router_topk * mapping.etp * setting.config.hidden_size * (4 if mapping.type == "f32" else 2)
     # Read and written; in a layer that is computed again, in three passes.
     return (6 if mapping.recompute == "full" else 4) * machine.price_kernel(int(2 * rows))
 
 
-def typed_share(mapping: Mapping, machine: Machine) -> float:
+def typed_share(type: str, machine: Machine) -> float:
     """Of a product in bfloat16 that takes as long as its operations, the share that it takes in the plan's type."""
-    return machine.flops["bf16"] / machine.flops[mapping.type] if mapping.type in machine.flops else 1.0
+    return machine.flops["bf16"] / machine.flops[type] if type in machine.flops else 1.0
 
 
 def _typed(row: Row, mapping: Mapping, machine: Machine) -> Row:
     if row.shape is None or row.type != "bf16" or row.bound != "operations":
         return row
-    return replace(row, seconds=row.seconds * typed_share(mapping, machine))
+    return replace(row, seconds=row.seconds * typed_share(mapping.type, machine))
 
 
 def around_costs(forecast: Forecast) -> Costs:

@@ -3,7 +3,8 @@
 """The seconds of a step from those of its layers.
 
 The same for what was simulated and for bounds: parts of a step rise with each of the seconds they are made of, and so does
-their sum.
+their sum. And the same for one mapping and for many: sizes, and seconds of layers, may be columns
+(`shoal.planning.columns`), and so are the step's then.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from shoal.planning.costs import Costs
 from shoal.planning.mapping import Mapping
 from shoal.planning.schedule import Passage, layers_of_stage, passage, shares_of_stage
 from shoal.simulation.forecast import Row
 from shoal.simulation.machines import Machine
 
-__all__ = ["Around", "Spent", "Step", "spent", "spent_around", "step_of"]
+__all__ = ["Around", "Spent", "Step", "send_seconds", "spent", "spent_around", "step_of"]
 
 # Of a micro-batch's time, forward and backward.
 _FORWARD, _BACKWARD = 1 / 3, 2 / 3
@@ -82,10 +85,9 @@ def spent_around(costs: Costs) -> Around:
 
 
 def step_of(
-    mapping: Mapping, machine: Machine, layers: Sequence[tuple[Spent, int]], around: Around, boundary: int
+    mapping: Mapping, machine: Machine, layers: Sequence[tuple[Spent, int]], around: Around, send: float
 ) -> Step:
-    """Of layers of each kind, each with how many there are. boundary: bytes that a stage sends to the next."""
-    send = _send(mapping, machine, boundary)
+    """Of layers of each kind, each with how many there are. send: seconds of a micro-batch from a stage to the next."""
     around = _with_stored(around, mapping, machine)
     whole = sum(_layer(each, mapping, machine) * count for each, count in layers)
     # Layers that predict further tokens are as the last one.
@@ -112,49 +114,54 @@ def step_of(
 def _layer(each: Spent, mapping: Mapping, machine: Machine) -> float:
     """A layer's seconds of a micro-batch; its exchanges beside the kernels of another one where that is said, and beside its
     neighbours' what gathers parameters that are in parts, in front of each pass, and sums gradients that are."""
-    gathers, sums = each.gathers * (mapping.zero == 3), each.sums * (mapping.zero >= 2)
-    if gathers + sums == 0:
-        return _beside_kernels(each.sent * mapping.exchange_beside, each.computed, machine) + each.sent * (not mapping.exchange_beside)
+    return _passes(each, mapping, mapping.exchange_beside, machine)
+
+
+def _passes(each: Spent, mapping: Mapping, exchange_beside: bool, machine: Machine) -> float:
+    """The same of a layer or of what is around layers, whose exchanges are beside kernels or not."""
+    plain = _beside_kernels(each.sent * exchange_beside, each.computed, machine) + each.sent * (not exchange_beside)
+    if mapping.zero < 2:
+        return plain
+    gathers, sums = each.gathers * (mapping.zero == 3), each.sums
     total = 0.0
     for share, summed in ((_FORWARD, 0.0), (_BACKWARD, sums)):
-        parts = ((gathers, mapping.gathers_beside), (summed, mapping.sums_beside), (each.sent / 2, mapping.exchange_beside))
+        parts = ((gathers, mapping.gathers_beside), (summed, mapping.sums_beside), (each.sent / 2, exchange_beside))
         beside = sum(seconds for seconds, is_beside in parts if is_beside)
         total += _beside_kernels(beside, share * each.computed, machine) + sum(seconds for seconds, _ in parts) - beside
-    return total
+    return np.where(gathers + sums == 0, plain, total)
 
 
 def _beside_kernels(sent: float, computed: float, machine: Machine) -> float:
     """Both at once, where the machine can."""
     if not machine.overlaps:
         return sent + computed
-    return max(sent, computed + min(sent, computed) * machine.overlap_tax)
+    return np.maximum(sent, computed + np.minimum(sent, computed) * machine.overlap_tax)
 
 
 def _with_stored(around: Around, mapping: Mapping, machine: Machine) -> Around:
     """What is around with what gathers its parameters and sums its gradients, if each micro-batch does; the head alone has
     all of it, as its product is most of the time."""
-    more = _layer(around.spent, mapping.replace(exchange_beside=False), machine) - around.micro
-    return Around(replace(around.spent, computed=around.spent.computed + more), around.behind + more) if more > 0 else around
+    more = np.maximum(_passes(around.spent, mapping, False, machine) - around.micro, 0.0)
+    return Around(replace(around.spent, computed=around.spent.computed + more), around.behind + more)
 
 
 def _slowest(mapping: Mapping, layers: float, count: int, around: Around, further: float) -> float:
     """The stage that all others wait for. Stages have whole layers: where these are not divisible by stages, some have one
     less, the last one, which has the head and layers that predict further tokens, first of all."""
-    if mapping.pp == 1:
-        return layers + around.micro + further
     most = layers_of_stage(count, mapping.pp)
-    left_out = min(most * mapping.pp - count, most)
+    left_out = np.minimum(most * mapping.pp - count, most)
     each = layers / count
-    return max(most * each, (most - left_out) * each + around.behind + further)
+    one_of_many = np.maximum(most * each, (most - left_out) * each + around.behind + further)
+    return np.where(mapping.pp == 1, layers + around.micro + further, one_of_many)
 
 
 def _waited_for(mapping: Mapping, send: float) -> float:
     """Interleaved stages send while they compute."""
-    return 2 * send if mapping.stages == 1 and mapping.schedule != "dualpipe" else 0.0
+    return np.where(mapping.stages == 1, 2 * send, 0.0) if mapping.schedule != "dualpipe" else 0.0
 
 
-def _send(mapping: Mapping, machine: Machine, boundary: int) -> float:
-    """Of a micro-batch, from a stage to the next."""
+def send_seconds(mapping: Mapping, machine: Machine, boundary: int) -> float:
+    """Of a micro-batch, from a stage to the next. boundary: its bytes."""
     if mapping.pp == 1:
         return 0.0
     return machine.price("permute", [(mapping.pp, mapping.stage_devices)], boundary)
@@ -169,9 +176,9 @@ def _of_stage(name: str, mapping: Mapping, layers: Sequence[tuple[Spent, int]], 
 def _beside(seconds: float, is_beside: bool, room: float, layers: float, machine: Machine) -> float:
     """How much longer a step is for what each of so many layers sends while another one computes, and room is as long as all of
     them compute. The first one to gather, and the last one to sum, have nothing beside them; kernels are slower meanwhile."""
-    if not is_beside or not machine.overlaps or layers == 0:
+    if not is_beside or not machine.overlaps:
         return seconds
-    exposed = max(seconds - room * (layers - 1) / layers, seconds / layers)
+    exposed = np.maximum(seconds - room * (layers - 1) / layers, seconds / layers)
     return exposed + (seconds - exposed) * machine.overlap_tax
 
 
@@ -181,4 +188,4 @@ def _exposed_in(
     """Of micro-batches."""
     shares = shares_of_stage([count for _, count in layers], mapping.pp)
     waits = sum((_layer(each, mapping, machine) - each.computed) * share for (each, _), share in zip(layers, shares))
-    return mapping.micro_batches * (max(waits, 0.0) + _waited_for(mapping, send))
+    return mapping.micro_batches * (np.maximum(waits, 0.0) + _waited_for(mapping, send))

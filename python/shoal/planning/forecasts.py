@@ -4,8 +4,8 @@
 
 Devices along dp that hold no expert of the same copy run the same layer, and exchange nothing while a micro-batch passes:
 a layer's program is that of the fewest devices that its groups need, and mappings that differ in dp, pp, stages or the
-number of micro-batches share it. With ZeRO-3, too: each layer then has its parameters whole, and what gathers them and sums their gradients is in the
-optimizer's program.
+number of micro-batches share it. With ZeRO-3, too: each layer then has its parameters whole, and what gathers them and sums
+their gradients is in the optimizer's program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shoal.moe.layout import Layout
 from shoal.planning.costs import Costs, around_costs, forward_rows, layer_costs, optimizer_costs
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
-from shoal.planning.memory import Held, gathered_bytes, held_of, weight_bytes
+from shoal.planning.memory import Held, Holding, gathered_bytes, weight_bytes
 from shoal.planning.programs import Kind, Setting, around_program, kinds_of, layer_program, optimizer_program
 from shoal.simulation.forecast import Forecast, Row
 from shoal.simulation.machines import Machine, node_of
@@ -44,12 +44,11 @@ class Layer:
     forward: tuple[Row, ...] = ()
 
 
-def boundary_bytes(setting: Setting) -> int:
+def boundary_bytes(config: ModelConfig, mapping: Mapping) -> int:
     """Of what a layer passes on, a device's part."""
-    mapping = setting.mapping
     parts = mapping.cp * (mapping.tp if mapping.sequence_parallel else 1)
     width = 4 if mapping.type == "f32" else 2
-    return width * mapping.micro_batch * mapping.sequence * setting.config.hidden_size // parts
+    return width * mapping.micro_batch * mapping.sequence * config.hidden_size // parts
 
 
 def layer_mapping(mapping: Mapping, has_experts: bool = True) -> Mapping:
@@ -73,25 +72,33 @@ def _optimizer_mapping(mapping: Mapping) -> Mapping:
     return _alone(mapping.replace(recompute="none", dispatch="alltoall"), mapping.stage_devices, micro_batch=1)
 
 
-_PROGRAM = attrgetter("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention")
 # What a layout says.
 _GROUPS = attrgetter("stage_devices", "tp", "cp", "etp", "ep", "sequence_parallel", "cp_comm_type", "dispatch")
-_ROWS = attrgetter("ep", "etp", "micro_batch", "recompute", "dispatch")
+# What parts' programs depend on.
+_EACH = ("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention")
+_ROWS = ("ep", "etp", "micro_batch", "recompute", "dispatch")
+_KEYS = {
+    "layer": attrgetter(*_EACH, *_ROWS),
+    "dense": attrgetter(*_EACH, "micro_batch", "recompute"),
+    "around": attrgetter(*_EACH, "micro_batch", "mtp"),
+    "optimizer": attrgetter(*_EACH, "stage_devices", "ep", "etp", "mtp"),
+}
 
 
 def key_of(part: str, mapping: Mapping) -> Hashable:
     """What a part's program depends on: mappings with equal ones share it. part: "layer", of experts, "dense", "around" or
     "optimizer"."""
-    if part == "optimizer":
-        return _PROGRAM(mapping), (mapping.stage_devices, mapping.ep, mapping.etp, mapping.mtp, mapping.whole_at_start)
-    rows = {"layer": _ROWS(mapping), "dense": (mapping.micro_batch, mapping.recompute), "around": (mapping.micro_batch, mapping.mtp)}
-    return _PROGRAM(mapping), rows[part]
+    return _KEYS[part](mapping)
 
 
 def _alone(mapping: Mapping, devices: int, **fields: Any) -> Mapping:
     """A stage of so many devices, with a micro-batch each; what says how stages follow each other is left out."""
     plain: dict[str, Any] = dict(schedule="1f1b", sums_beside=False, gathers_beside=False, exchange_beside=False)
     return mapping.replace(devices=devices, pp=1, stages=1, global_batch=None, **plain, **fields)
+
+
+# Parts by how long their programs take to simulate, the longest first.
+_ORDER = ("layer", "optimizer", "dense", "around")
 
 
 def in_threads(items: Sequence[Any], call: Callable[[Any], Any], count: int = 2) -> list[Any]:
@@ -122,10 +129,15 @@ def in_threads(items: Sequence[Any], call: Callable[[Any], Any], count: int = 2)
     return made
 
 
+# What is made of a mapping: "around", "optimizer", a layer of a kind, or "layer" of all of these.
+Part = str | Kind
+
+
 @dataclass(frozen=True)
 class _Job:
-    """A program to simulate: what it is known by, its mapping, and what is kept of its forecast."""
+    """A program to simulate: its part, what it is known by, its mapping, and what is kept of its forecast."""
 
+    part: str
     key: Hashable
     mapping: Mapping
     program: Callable[[], Program]
@@ -139,7 +151,7 @@ class Programs:
     def __init__(self, config: ModelConfig, machine: Machine, /, **options: Any):
         self.config, self.machine = config, machine
         self.kinds = kinds_of(config)
-        self._shapes = parameters.shapes(config)
+        self.shapes = parameters.shapes(config)
         self._node = node_of(machine)
         self._layouts: dict[Hashable, Layout] = {}
         # A table that is gathered whole, and work that is repeated, are what is to be forecast.
@@ -150,6 +162,7 @@ class Programs:
         self._options = {"target": "cuda", "cache": False, "verify_each": False, "machine": "", **found, **options}
         self._own = {name: self._options.pop(name) for name in ("with_experts", "by_products") if name in self._options}
         self._made: dict[Hashable, Any] = {}
+        self._holding = Holding(self.kinds)
         # How many programs were.
         self.simulated = 0
 
@@ -157,7 +170,7 @@ class Programs:
         """Of this model."""
         made = Setting(self.config, mapping, self._node, **self._own)
         # The same for all of them, and for all of which groups of devices are the same.
-        made.__dict__["shapes"] = self._shapes
+        made.__dict__["shapes"] = self.shapes
         groups = _GROUPS(mapping)
         if groups not in self._layouts:
             self._layouts[groups] = made.layout
@@ -168,21 +181,27 @@ class Programs:
         """Simulates what is not yet: of "layer", "around" and "optimizer" those that are named."""
         self.make_all([(mapping, part) for part in parts])
 
-    def make_all(self, wanted: Iterable[tuple[Mapping, str]]) -> None:
-        """The same of parts of several mappings at once."""
+    def make_all(self, wanted: Iterable[tuple[Mapping, Part]]) -> None:
+        """The same of parts of several mappings at once; of a kind of layers that alone."""
         jobs: dict[Hashable, _Job] = {}
         for mapping, part in wanted:
             for job in self._jobs(mapping, part):
                 if job.key not in self._made:
                     jobs.setdefault(job.key, job)
-        made = in_threads(list(jobs.values()), self._simulate)
-        self.simulated += len(jobs)
-        for job, forecast in zip(jobs.values(), made):
+        # Those that take longest begin first.
+        ordered = sorted(jobs.values(), key=lambda job: _ORDER.index(job.part))
+        made = in_threads(ordered, self._simulate)
+        self.simulated += len(ordered)
+        for job, forecast in zip(ordered, made):
             self._made[job.key] = job.read(forecast)
 
     def layers(self, mapping: Mapping) -> list[Layer]:
         """Of each kind; they were made."""
-        return [self._made[self._key(kind, mapping)] for kind in self.kinds]
+        return [self.layer(kind, mapping) for kind in self.kinds]
+
+    def layer(self, kind: Kind, mapping: Mapping) -> Layer:
+        """Of this kind; it was made."""
+        return self._made[self.key(kind, mapping)]
 
     def around(self, mapping: Mapping) -> Costs:
         """Of the embedding and the head, without the optimiser."""
@@ -195,28 +214,28 @@ class Programs:
 
     def held(self, mapping: Mapping) -> Held:
         """Bytes of parameters and their state."""
-        key = ("held", key_of("optimizer", mapping), mapping.pp > 1)
-        if key not in self._made:
-            self._made[key] = held_of(self.setting(mapping), self.kinds)
-        return self._made[key]
+        return self._holding(self.setting(mapping))
 
-    def has(self, part: str, mapping: Mapping) -> bool:
+    def has(self, part: Part, mapping: Mapping) -> bool:
         """Whether it was made."""
-        if part == "layer":
-            return all(self._key(kind, mapping) in self._made for kind in self.kinds)
-        return (part, key_of(part, mapping)) in self._made
+        return self.key(part, mapping) in self._made
 
-    def _key(self, kind: Kind, mapping: Mapping) -> Hashable:
-        return kind.first, key_of("layer" if kind.has_experts else "dense", mapping)
+    def key(self, part: Part, mapping: Mapping) -> Hashable:
+        """What its program is known by: "around", "optimizer", or a kind of layers."""
+        if isinstance(part, Kind):
+            return part.first, key_of("layer" if part.has_experts else "dense", mapping)
+        return part, key_of(part, mapping)
 
-    def _jobs(self, mapping: Mapping, part: str) -> list[_Job]:
+    def _jobs(self, mapping: Mapping, part: Part) -> list[_Job]:
+        if isinstance(part, Kind):
+            return [self._of_layer(part, mapping)]
         if part == "layer":
             return [self._of_layer(kind, mapping) for kind in self.kinds]
         if part == "around":
             alone = _around_mapping(mapping)
-            return [_Job((part, key_of(part, mapping)), alone, lambda: around_program(self.setting(alone)))]
+            return [_Job(part, self.key(part, mapping), alone, lambda: around_program(self.setting(alone)))]
         whole = _optimizer_mapping(mapping)
-        return [_Job((part, key_of(part, mapping)), whole, lambda: optimizer_program(self.setting(whole), self.kinds))]
+        return [_Job(part, self.key(part, mapping), whole, lambda: optimizer_program(self.setting(whole), self.kinds))]
 
     def _of_layer(self, kind: Kind, mapping: Mapping) -> _Job:
         setting = self.setting(layer_mapping(mapping, kind.has_experts))
@@ -224,7 +243,8 @@ class Programs:
         def read(forecast: Forecast) -> Layer:
             return _layer(setting, kind, forecast, self.machine)
 
-        return _Job(self._key(kind, mapping), setting.mapping, lambda: layer_program(setting, kind), read)
+        part = "layer" if kind.has_experts else "dense"
+        return _Job(part, self.key(kind, mapping), setting.mapping, lambda: layer_program(setting, kind), read)
 
     def _simulate(self, job: _Job) -> Forecast:
         program = job.program()
@@ -237,6 +257,6 @@ def _layer(setting: Setting, kind: Kind, made: Forecast, machine: Machine) -> La
     (held,) = (bytes for layer, bytes in made.held if layer == LOSS)
     if setting.mapping.recompute == "full":
         held = 0
-    weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting)
+    weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting.config, setting.mapping)
     working = max(made.memory - weights - saved, 0) + gathered_bytes(setting, kind)
     return Layer(layer_costs(made, setting, kind, machine), saved, working, forward_rows(made))

@@ -13,7 +13,7 @@ from shoal.executable.beside import interruptible
 from shoal.models.config import ModelConfig
 from shoal.planning.arithmetic import flops_of_token
 from shoal.planning.costs import Costs
-from shoal.planning.course import spent, spent_around, step_of
+from shoal.planning.course import send_seconds, spent, spent_around, step_of
 from shoal.planning.forecasts import Programs, boundary_bytes
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Memory, memory_of
@@ -118,17 +118,19 @@ def simulated(config: ModelConfig) -> ModelConfig:
 
 def plan_of(config: ModelConfig, programs: Programs, mapping: Mapping) -> Plan:
     """Of programs that were made for the mapping."""
-    setting, kinds, machine = programs.setting(mapping), programs.kinds, programs.machine
+    kinds, machine = programs.kinds, programs.machine
     layers = programs.layers(mapping)
     updates, around_update = programs.optimizer(mapping)
     costs = [layer.costs + update for layer, update in zip(layers, updates)]
     around = programs.around(mapping) + around_update
     counted = [(spent(each), kind.count) for each, kind in zip(costs, kinds)]
-    step = step_of(mapping, machine, counted, spent_around(around), boundary_bytes(setting))
+    send = send_seconds(mapping, machine, boundary_bytes(programs.config, mapping))
+    step = step_of(mapping, machine, counted, spent_around(around), send)
     held = programs.held(mapping)
     memory = memory_of(mapping, kinds, held, [layer.saved for layer in layers], max(layer.working for layer in layers))
     lines = _lines(mapping, [*zip(costs, kinds), (around, None)])
-    return Plan(config, machine, mapping, step.parts, step.exposed, memory, tuple(lines))
+    parts = {name: float(seconds) for name, seconds in step.parts.items()}
+    return Plan(config, machine, mapping, parts, float(step.exposed), memory.as_floats(), tuple(lines))
 
 
 def _lines(mapping: Mapping, costs: list[tuple[Costs, Kind | None]]) -> list[Line]:

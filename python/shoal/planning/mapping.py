@@ -66,12 +66,12 @@ class Mapping:
     def __post_init__(self) -> None:
         if self.etp is None:
             object.__setattr__(self, "etp", self.tp)
-        for name in ("devices", "stages", "micro_batch", "sequence"):
-            self._check_positive(name)
+        if min(self.devices, self.stages, self.micro_batch, self.sequence) < 1:
+            self._check_positive("devices", "stages", "micro_batch", "sequence")
         if self.mtp < 0:
             raise InputError(f"plan: mtp {self.mtp} is negative")
-        for left, right in (("tp", "cp"), ("etp", "ep")):
-            self._check(left, right)
+        self._check("tp", "cp")
+        self._check("etp", "ep")
         if self.global_batch is None:
             object.__setattr__(self, "global_batch", self.micro_batch * self.dp * self.pp)
         each = self.micro_batch * self.dp
@@ -91,14 +91,14 @@ class Mapping:
         sizes = [getattr(self, name) for name in names]
         if min(sizes) >= 1 and self.devices % math.prod(sizes) == 0:
             return
-        for name in names:
-            self._check_positive(name)
+        self._check_positive(*names)
         listed = " x ".join(f"{name} {size}" for name, size in zip(names, sizes))
         raise InputError(f"plan: {listed} = {math.prod(sizes)} does not divide {self.devices} devices")
 
-    def _check_positive(self, name: str) -> None:
-        if getattr(self, name) < 1:
-            raise InputError(f"plan: {name} {getattr(self, name)} is not positive")
+    def _check_positive(self, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) < 1:
+                raise InputError(f"plan: {name} {getattr(self, name)} is not positive")
 
     @property
     def dp(self) -> int:
@@ -121,6 +121,11 @@ class Mapping:
         return self.devices // self.pp
 
     @property
+    def device_tokens(self) -> float:
+        """Of a micro-batch, those of a sequence's parts that lie on a device; tp has its parts of each of them."""
+        return self.micro_batch * self.sequence / self.cp
+
+    @property
     def tokens(self) -> int:
         """Of a step."""
         return self.global_batch * self.sequence
@@ -128,6 +133,13 @@ class Mapping:
     def replace(self, **fields: Any) -> Mapping:
         """The same with other values of these fields; etp stays where it is given."""
         return dataclasses.replace(self, **fields)
+
+    def alike(self, **fields: Any) -> Mapping:
+        """The same with other ways of what no size depends on, `dispatch` and `recompute`, which are not checked: several
+        times as quick."""
+        made = object.__new__(Mapping)
+        made.__dict__.update(self.__dict__, **fields)
+        return made
 
     def layout(self, node: int | None = None) -> Layout:
         """Of a stage's devices, of which so many are in a node; the layout has nodes where rows are sent to these."""

@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from shoal.frontend import pytrees
-from shoal.models import parameters
+from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting, around_parts, layer_parts
 from shoal.planning.schedule import in_flight, layers_of_stage, shares_of_stage
 
-__all__ = ["Held", "Memory", "around_bytes", "held_of", "memory_of", "weight_bytes"]
+__all__ = ["Held", "Holding", "Memory", "around_bytes", "memory_of", "weight_bytes"]
 
 # Bytes of an element: bfloat16 parameters, float32 gradients, a float32 master and two moments.
 _WEIGHT, _GRADIENT, _STATE = 2, 4, 12
@@ -24,8 +26,8 @@ _WIDE_WEIGHT = 4
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of the stage that holds most. buffers: what a layer needs while it computes. start: how many more a device
-    holds before training begins, where parameters are made whole."""
+    """Bytes of the stage that holds most, of one mapping or of many as columns. buffers: what a layer needs while it
+    computes. start: how many more a device holds before training begins, where parameters are made whole."""
 
     weights: float
     gradients: float
@@ -37,10 +39,14 @@ class Memory:
     @property
     def total(self) -> float:
         """All of it."""
-        return sum(self.parts().values())
+        return self.weights + self.gradients + self.optimizer + self.activations + self.buffers + self.start
+
+    def as_floats(self) -> Memory:
+        """The same of one mapping, in numbers of Python's."""
+        return Memory(*(float(getattr(self, part.name)) for part in fields(self)))
 
     def parts(self) -> dict[str, float]:
-        """By name."""
+        """Of one mapping, by name."""
         found = {part.name: getattr(self, part.name) for part in fields(self)}
         return {name: size for name, size in found.items() if size or name != "start"}
 
@@ -64,14 +70,15 @@ def _parts_of(place: Any, setting: Setting) -> int:
     return math.prod(getattr(axis, "size", 0) or sizes[getattr(axis, "name", axis)] for axis in axes)
 
 
-def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, float, float]:
-    """Bytes of weights, gradients and the optimiser's state."""
+def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, ...]:
+    """Bytes of weights, gradients and the optimiser's state, and of weights were they whole."""
     zero = setting.mapping.zero
     full, split = (elements_of(tree, places, setting) for places in (whole, parts))
     return (
         _width(setting) * (split if zero >= 3 else full),
         _GRADIENT * (split if zero >= 2 else full),
         _STATE * (split if zero >= 1 else full),
+        _width(setting) * full,
     )
 
 
@@ -93,50 +100,80 @@ def gathered_bytes(setting: Setting, kind: Kind) -> float:
     return (2 * whole if zero >= 3 else 0) + (whole / _width(setting) * _GRADIENT if zero >= 2 else 0)
 
 
-@dataclass(frozen=True)
-class Held:
-    """Bytes of weights, gradients and the optimiser's state: of a layer of each kind, and of what is around."""
-
-    layers: tuple[tuple[float, float, float], ...]
-    around: tuple[float, ...]
-    # Of parameters, were they whole: of a layer of each kind, and last of what is around.
-    whole: tuple[float, ...] = ()
+# Bytes of weights, gradients and the optimiser's state, and of weights were they whole: of what is around layers, and of a
+# layer of each kind.
+Held = Sequence[Sequence[float]]
 
 
-def held_of(setting: Setting, kinds: Sequence[Kind]) -> Held:
-    """Of a stage's devices; as exact as the layout's shardings."""
-    layers = tuple(_held(*layer_parts(setting, kind), setting) for kind in kinds)
-    whole: list[float] = []
-    if setting.mapping.whole_at_start:
-        tree, places, _ = around_parts(setting)
-        whole = [weight_bytes(setting, kind) for kind in kinds] + [_width(setting) * elements_of(tree, places, setting)]
-    return Held(layers, around_bytes(setting), tuple(whole))
+class Holding:
+    """`Held` of a model's mappings, as exact as their layouts' shardings.
+
+    Shardings of parameters name roles: what a device has of experts depends on the sizes of ep, etp and edp, and what it has
+    of all others on those of tp and dp. Each of these is counted once.
+    """
+
+    def __init__(self, kinds: Sequence[Kind]):
+        self._kinds = kinds
+        self._counted: dict[Hashable, tuple[float, ...]] = {}
+
+    def __call__(self, setting: Setting) -> Held:
+        """Of a stage's devices."""
+        return [self._around(setting), *(self._layer(setting, kind) for kind in self._kinds)]
+
+    def _around(self, setting: Setting) -> tuple[float, ...]:
+        mapping = setting.mapping
+        sizes = ("around", mapping.pp > 1, mapping.tp, mapping.dp, mapping.mtp)
+        return self._once(sizes, setting, lambda: around_bytes(setting))
+
+    def _layer(self, setting: Setting, kind: Kind) -> tuple[float, ...]:
+        mapping = setting.mapping
+
+        def of(are_experts: bool) -> tuple[float, ...]:
+            trees = (_of_experts(tree, are_experts) for tree in layer_parts(setting, kind))
+            return _held(*trees, setting)
+
+        others = self._once((kind, mapping.tp, mapping.dp), setting, lambda: of(False))
+        experts = self._once((kind, mapping.ep, mapping.etp, mapping.edp), setting, lambda: of(True))
+        return tuple(each + more for each, more in zip(others, experts))
+
+    def _once(self, sizes: Hashable, setting: Setting, count: Callable[[], tuple[float, ...]]) -> tuple[float, ...]:
+        key = sizes, setting.mapping.zero, setting.mapping.type
+        if key not in self._counted:
+            self._counted[key] = count()
+        return self._counted[key]
+
+
+def _of_experts(tree: Any, are_experts: bool) -> Any:
+    """Of a layer's parameters those of experts, or all others."""
+    moe = {name: node for name, node in tree.get("moe", {}).items() if (name in OF_EXPERTS) == are_experts}
+    return {"moe": moe} if are_experts else {**tree, "moe": moe}
 
 
 def memory_of(
     mapping: Mapping, kinds: Sequence[Kind], held: Held, saved: Sequence[float], buffers: float
 ) -> Memory:
     """Of a stage with as many whole layers as any has, of each kind its share. saved: bytes of a layer of each kind that its
-    backward pass finds, of a micro-batch."""
+    backward pass finds, of a micro-batch. Of many mappings, where these are columns."""
     share = shares_of_stage([kind.count for kind in kinds], mapping.pp)
     # Layers that predict further tokens are as the last one, and take the places that are left of the last stage.
-    most = layers_of_stage(sum(kind.count for kind in kinds), mapping.pp)
-    share[-1] += max(mapping.mtp - min(most * mapping.pp - sum(kind.count for kind in kinds), most), 0)
-    totals = list(held.around)
-    for each, count in zip(held.layers, share):
-        for place, part in enumerate(each):
-            totals[place] += part * count
+    number = sum(kind.count for kind in kinds)
+    most = layers_of_stage(number, mapping.pp)
+    share[-1] = share[-1] + np.maximum(mapping.mtp - np.minimum(most * mapping.pp - number, most), 0)
+    around, *layers = held
+    *totals, whole = [
+        sum((each[place] * count for each, count in zip(layers, share)), start=part) for place, part in enumerate(around)
+    ]
     activations = sum(each * count for each, count in zip(saved, share)) * in_flight(mapping)
-    start = sum(each * count for each, count in zip(held.whole, [*share, 1]))
-    return Memory(*totals, activations, buffers, max(start - sum(totals) - activations - buffers, 0.0))
+    more = np.maximum(whole - sum(totals) - activations - buffers, 0.0) if mapping.whole_at_start else 0.0
+    return Memory(*totals, activations, buffers, more)
 
 
 def around_bytes(setting: Setting) -> tuple[float, ...]:
     """Weights, gradients and state of the embedding or the head, which the first stage and the last one have; of one
-    stage both."""
+    stage both. And weights of all of it, were they whole."""
     tree, whole, parts = around_parts(setting)
     # The last stage has the embedding, too, where it is the head, and where further tokens are predicted.
     last = [name for name in tree if name != "norm" and (name != "embed" or "head" not in tree or setting.mapping.mtp)]
     names = [["embed"], last] if setting.mapping.pp > 1 else [list(tree)]
     held = [_held(*({n: part[n] for n in names_of} for part in (tree, whole, parts)), setting) for names_of in names]
-    return max(held)
+    return *max(held)[:-1], _width(setting) * elements_of(tree, whole, setting)

@@ -1,11 +1,16 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How micro-batches pass the stages of a pipeline: what waits, and what is held."""
+"""How micro-batches pass the stages of a pipeline: what waits, and what is held.
+
+Sizes of a mapping may be those of many, as columns (`shoal.planning.columns`); so are results then.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from shoal.planning.mapping import Mapping
 
@@ -56,7 +61,6 @@ def in_flight(mapping: Mapping, stage: int = 0) -> float:
     if mapping.schedule == "gpipe":
         return most
     if mapping.schedule == "dualpipe":
-        return min(most, mapping.pp + 1)
-    if mapping.stages == 1:
-        return min(most, left)
-    return min(most, mapping.pp + (mapping.pp - 1 - 2 * stage) / mapping.stages)
+        return np.minimum(most, mapping.pp + 1)
+    interleaved = mapping.pp + (mapping.pp - 1 - 2 * stage) / mapping.stages
+    return np.minimum(most, np.where(mapping.stages == 1, left, interleaved))

@@ -8,25 +8,27 @@ all of them, and no other a lower bound, is the best (A*, Hart, Nilsson and Raph
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import heapq
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from shoal.errors import ShoalError
 from shoal.models.config import ModelConfig
-from shoal.planning.bounds import around_bound, layer_bound, saved_bound, update_bound
-from shoal.planning.course import Around, Spent, spent, spent_around, step_of
-from shoal.planning.forecasts import Programs, boundary_bytes, key_of
+from shoal.planning.forecasts import Part, Programs
 from shoal.planning.job import Plan, plan_of
+from shoal.planning.least import Bounds
 from shoal.planning.mapping import Mapping
-from shoal.planning.memory import Memory, memory_of
+from shoal.planning.memory import Memory
 from shoal.planning.programs import Kind
 
 __all__ = ["Found", "Progress", "search"]
 
 # Steps that differ by less take equally long.
 _EQUAL = 1e-9
-_PARTS = ("around", "layer", "optimizer")
 
 
 @dataclass(frozen=True)
@@ -67,124 +69,114 @@ class Found:
         last = self.plans[min(self.proven, len(self.plans)) - 1]
         return max(1 - self.bound / last.seconds, 0.0)
 
-    def add_large(self, mapping: Mapping, memory: Memory) -> None:
-        """One that does not fit."""
-        self.too_large += 1
+    def add_large(self, mapping: Mapping, memory: Memory, count: int = 1) -> None:
+        """So many that do not fit, of which this is one of the smallest."""
+        self.too_large += count
         if self.large is None or memory.total < self.large[1].total:
             self.large = mapping, memory
 
 
-class Bounds:
-    """Of mappings, from programs as far as they were made and from bounds where not."""
-
-    def __init__(self, programs: Programs):
-        self._programs = programs
-        self._kept: dict[Hashable, object] = {}
-
-    def _once(self, part: str, mapping: Mapping, make: Callable[[], object]) -> object:
-        key = (part, key_of(part.partition(" ")[0], mapping))
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
-
-    def seconds(self, mapping: Mapping) -> float:
-        """Of a step at least."""
-        programs, machine = self._programs, self._programs.machine
-        layers, around = self._layers(mapping), self._around(mapping)
-        updates = self._updates(mapping)
-        counted = [
-            (replace(update, sent=layer.sent, computed=layer.computed), kind.count)
-            for layer, update, kind in zip(layers, updates, programs.kinds)
-        ]
-        whole = replace(updates[-1], sent=around.spent.sent, computed=around.spent.computed)
-        boundary = boundary_bytes(programs.setting(mapping))
-        return step_of(mapping, machine, counted, Around(whole, around.behind), boundary).seconds
-
-    def memory(self, mapping: Mapping) -> Memory:
-        """Bytes at least; all there are once its layers were simulated."""
-        programs = self._programs
-        if programs.has("layer", mapping):
-            layers = programs.layers(mapping)
-            saved, working = [layer.saved for layer in layers], max(layer.working for layer in layers)
-        else:
-            saved, working = self._saved(mapping), 0.0
-        return memory_of(mapping, programs.kinds, programs.held(mapping), saved, working)
-
-    def _saved(self, mapping: Mapping) -> list[float]:
-        def made() -> list[float]:
-            setting = self._programs.setting(mapping)
-            if mapping.recompute == "full":
-                return [boundary_bytes(setting)] * len(self._programs.kinds)
-            return [saved_bound(setting, kind) for kind in self._programs.kinds]
-
-        return self._once("layer saved", mapping, made)
-
-    def _layers(self, mapping: Mapping) -> list[Spent]:
-        programs = self._programs
-        if programs.has("layer", mapping):
-            return self._once("layer made", mapping, lambda: [spent(layer.costs) for layer in programs.layers(mapping)])
-        return [self._layer(mapping, kind) for kind in programs.kinds]
-
-    def _layer(self, mapping: Mapping, kind: Kind) -> Spent:
-        key = kind.first, key_of("layer" if kind.has_experts else "dense", mapping)
-        if key not in self._kept:
-            self._kept[key] = layer_bound(self._programs.setting(mapping), kind, self._programs.machine)
-        return self._kept[key]
-
-    def _around(self, mapping: Mapping) -> Around:
-        programs = self._programs
-        if programs.has("around", mapping):
-            return self._once("around made", mapping, lambda: spent_around(programs.around(mapping)))
-        return self._once("around", mapping, lambda: around_bound(programs.setting(mapping), programs.machine))
-
-    def _updates(self, mapping: Mapping) -> list[Spent]:
-        programs = self._programs
-        if programs.has("optimizer", mapping):
-            layers, around = programs.optimizer(mapping)
-            return self._once("optimizer made", mapping, lambda: [spent(costs) for costs in (*layers, around)])
-        setting = programs.setting(mapping)
-        return self._once("optimizer", mapping, lambda: update_bound(setting, programs.kinds, programs.machine))
-
-
 # Seconds at least, bytes at least, axes, place in the space.
 Node = tuple[float, float, int, int]
-# Programs of so many mappings are made at once, one a core; further ones are looked for among so many of the next.
-_AT_ONCE, _NEXT = 2, 8
+# So many programs are made at once, one a core, and beside them so many that take little; further ones are looked for among
+# so many of the next mappings.
+_AT_ONCE, _LITTLE, _NEXT = 2, 2, 32
+# Others that are shown beside the best are behind all that is left by this share at most, or so many times more is made.
+_OTHERS_WITHIN, _OTHERS_TIMES = 0.05, 3
 
 
 class _Search:
     def __init__(self, config: ModelConfig, programs: Programs, within: float, told: Callable[[Progress], None]):
         self.config, self.programs, self.within, self.told = config, programs, within, told
         self.bounds = Bounds(programs)
+        # Layers of which there are most say most.
+        self.layers = sorted(programs.kinds, key=lambda kind: -kind.count)
         self.found = Found()
 
     def run(self, space: Sequence[Mapping], top: int, proven: int) -> Found:
         self.space, self.proven, self.found.proven = space, proven, proven
         self.found.space = len(space)
-        self.queue = [node for number in range(len(space)) if (node := self._node(number))]
+        self.queue = self._nodes()
         heapq.heapify(self.queue)
         while self.queue and not self._is_done():
-            self._step()
+            self._step(self._limit())
+        if self.found.plans:
+            self._fill(top)
         self.found.bound = self.queue[0][0] if self.queue else float("inf")
-        self._fill(top)
         self.found.by_bound = len(self.queue)
         self.found.plans.sort(key=_order)
         return self.found
 
     def _fill(self, top: int) -> None:
-        """Further plans to show, of mappings whose layers are known."""
-        if not self.found.plans:
-            return
-        known = []
-        for _, _, _, number in sorted(self.queue):
-            mapping = self.space[number]
-            if all(self.programs.has(part, mapping) for part in _PARTS[:2]) and (node := self._node(number, count=False)):
-                known.append(node)
-        chosen = sorted(known)[: max(top - len(self.found.plans), 0)]
-        self.programs.make_all((self.space[node[3]], _PARTS[2]) for node in chosen)
-        numbers = {node[3] for node in chosen}
+        """Further plans to show, of mappings of which most layers are known."""
+        others = self._best_known(top)
+        for _ in range(_OTHERS_TIMES):
+            if not self.queue or self._is_near(others, top):
+                break
+            self._step_once()
+            others = self._best_known(top)
+        chosen = [node[3] for node in others]
+        # Where one has no program, those are shown that have all.
+        with contextlib.suppress(ShoalError):
+            self.programs.make_all((self.space[number], part) for number in chosen for part in ("layer", "optimizer"))
+        self._take({number for number in chosen if not self._missing(number) and self._node(number, count=False)})
+
+    def _step_once(self) -> None:
+        """Until something is made."""
+        before = self.programs.simulated
+        while self.queue and self.programs.simulated == before:
+            self._step(float("inf"))
+
+    def _is_near(self, others: list[Node], top: int) -> bool:
+        seconds = sorted([*(plan.seconds for plan in self.found.plans), *(node[0] for node in others)])
+        return len(seconds) >= top and seconds[top - 1] * (1 - _OTHERS_WITHIN) <= self.queue[0][0]
+
+    def _take(self, numbers: set[int]) -> None:
+        """They are plans."""
         self.queue = [node for node in self.queue if node[3] not in numbers]
+        heapq.heapify(self.queue)
         self.found.plans += [plan_of(self.config, self.programs, self.space[number]) for number in sorted(numbers)]
+
+    def _best_known(self, top: int) -> list[Node]:
+        """Those that would be among so many plans as are to be shown."""
+        plans = [plan.seconds for plan in self.found.plans]
+        chosen: list[Node] = []
+        for node in sorted(self._known()):
+            if len(chosen) + sum(seconds <= node[0] for seconds in plans) >= top:
+                break
+            chosen.append(node)
+        return chosen
+
+    def _known(self) -> Iterator[Node]:
+        """Those of which most layers are."""
+        left = {node[3] for node in self.queue}
+        for numbers in self._sharing.values():
+            if self.programs.has(self.layers[0], self.space[numbers[0]]):
+                for number in left.intersection(numbers):
+                    if self.programs.has("around", self.space[number]) and (node := self._node(number, count=False)):
+                        yield node
+
+    @functools.cached_property
+    def _sharing(self) -> dict[Hashable, list[int]]:
+        """Of mappings that are left when it is first asked for, those that share most layers."""
+        groups: dict[Hashable, list[int]] = {}
+        for _, _, _, number in self.queue:
+            groups.setdefault(self.programs.key(self.layers[0], self.space[number]), []).append(number)
+        return groups
+
+    def _nodes(self) -> list[Node]:
+        """Of all mappings but those that are too large, which are counted."""
+        totals = self.bounds.memory_of_all(self.space).total
+        fits = totals <= self.programs.machine.memory
+        if not fits.all():
+            smallest = self.space[np.where(fits, np.inf, totals).argmin()]
+            self.found.add_large(smallest, self.bounds.memory(smallest), int((~fits).sum()))
+        numbers = np.flatnonzero(fits).tolist()
+        left = [self.space[number] for number in numbers]
+        if not left:
+            return []
+        seconds = self.bounds.seconds_of_all(left).tolist()
+        return list(zip(seconds, totals[fits].tolist(), map(_axes, left), numbers))
 
     def _node(self, number: int, count: bool = True) -> Node | None:
         """None where it is too large, which is counted."""
@@ -198,69 +190,100 @@ class _Search:
 
     def _limit(self) -> float:
         """Seconds that further mappings must be below."""
+        return self._last() * (1 - self.within) * (1 + _EQUAL)
+
+    def _last(self) -> float:
+        """Of the plans that are to be proven the last one's."""
         if len(self.found.plans) < self.proven:
             return float("inf")
-        last = sorted(plan.seconds for plan in self.found.plans)[self.proven - 1]
-        return last * (1 - self.within) * (1 + _EQUAL)
+        return sorted(plan.seconds for plan in self.found.plans)[self.proven - 1]
 
     def _is_done(self) -> bool:
         best = min((plan.seconds for plan in self.found.plans), default=None)
         self.told(Progress(self.programs.simulated, best, self.queue[0][0]))
         return self.queue[0][0] > self._limit()
 
-    def _step(self) -> None:
-        """The first node is a plan, or it and others that come next have one more program."""
+    def _step(self, limit: float) -> None:
+        """The first node is a plan, or it and others that come next, none above the limit, have one more program."""
         number = self.queue[0][3]
         node = self._node(number)
         if node is None:
             heapq.heappop(self.queue)
         elif not self._missing(number):
-            heapq.heappop(self.queue)
-            self.found.plans.append(plan_of(self.config, self.programs, self.space[number]))
+            self._take({number})
         elif node > self.queue[0]:
             # Another mapping's programs were its own, too.
             heapq.heapreplace(self.queue, node)
         else:
-            self._make()
+            self._make(limit)
 
-    def _missing(self, number: int) -> str | None:
+    def _missing(self, number: int) -> Part | None:
         """The part that it has no program of: what is around layers first, which many share; the optimiser's last, which
         few seconds depend on."""
-        return next((part for part in _PARTS if not self.programs.has(part, self.space[number])), None)
+        parts = ("around", *self.layers, "optimizer")
+        return next((part for part in parts if not self.programs.has(part, self.space[number])), None)
 
-    def _make(self) -> None:
-        wanted = self._wanted()
+    def _make(self, limit: float) -> None:
+        near = self._near(limit)
+        wanted = self._wanted(near)
         try:
             self.programs.make_all(wanted)
+            self._take_best(near)
         except ShoalError:
-            self._make_first(wanted[0])
+            self._make_first()
 
-    def _make_first(self, wanted: tuple[Mapping, str]) -> None:
-        """By itself, where one of several has no program."""
+    def _make_first(self) -> None:
+        """The first node's part by itself, where one of several has no program."""
+        number = self.queue[0][3]
         try:
-            self.programs.make_all([wanted])
+            self.programs.make_all([(self.space[number], self._missing(number))])
         except ShoalError:
             heapq.heappop(self.queue)
             self.found.without_program += 1
 
-    def _wanted(self) -> list[tuple[Mapping, str]]:
-        """Of the first node, and of others that would come next if it had the program: they lack another one."""
-        limit, keys, wanted = self._limit(), set(), []
-        for _, _, _, number in heapq.nsmallest(_NEXT, self.queue):
-            mapping, part = self.space[number], self._missing(number)
-            if part is None or (wanted and not self._is_next(number, limit)):
-                continue
-            key = part, key_of(part, mapping)
-            if key not in keys:
-                keys.add(key)
-                wanted.append((mapping, part))
-            if len(wanted) == _AT_ONCE:
-                break
-        return wanted
+    def _near(self, limit: float) -> list[Node]:
+        """The first node, and others that come next by what is known now."""
+        first, *others = heapq.nsmallest(_NEXT, self.queue)
+        risen = (self._node(node[3], count=False) for node in others)
+        return [first, *sorted(node for node in risen if node and node[0] <= limit)]
 
-    def _is_next(self, number: int, limit: float) -> bool:
-        node = self._node(number, count=False)
-        return node is not None and node[0] <= limit
+    def _wanted(self, near: Sequence[Node]) -> list[tuple[Mapping, Part]]:
+        """A part of each, as there is room; none behind a node of which all layers are known and that is better than the
+        plans: it comes first whatever others take. Its optimizer alone, where the search may end with it."""
+        wanted: dict[Hashable, tuple[Mapping, Part]] = {}
+        room = {"little": _LITTLE, "layer": _AT_ONCE, "optimizer": 1}
+        for node in near:
+            mapping, part = self.space[node[3]], self._missing(node[3])
+            if part not in (None, "optimizer"):
+                self._add(wanted, room, (mapping, part))
+            elif node[0] < self._last():
+                if part and node[0] * (1 - self.within) < near[0][0]:
+                    return [(mapping, part)]
+                if part:
+                    self._add(wanted, room, (mapping, part))
+                break
+        return list(wanted.values())
+
+    def _add(self, wanted: dict[Hashable, tuple[Mapping, Part]], room: dict[str, int], one: tuple[Mapping, Part]) -> None:
+        mapping, part = one
+        key, size = self.programs.key(part, mapping), _size_of(part)
+        if room[size] and key not in wanted:
+            wanted[key] = one
+            room[size] -= 1
+
+    def _take_best(self, near: Sequence[Node]) -> None:
+        """The best of those of which all is known now is a plan, where it is better than those there are."""
+        made = [node[3] for node in near if not self._missing(node[3])]
+        known = [node for number in made if (node := self._node(number, count=False))]
+        if known and min(known)[0] < self._last():
+            self._take({min(known)[3]})
+
+
+def _size_of(part: Part) -> str:
+    """How much of a core's time its program takes."""
+    if part == "optimizer":
+        return part
+    return "layer" if isinstance(part, Kind) and part.has_experts else "little"
 
 
 def _axes(mapping: Mapping) -> int:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +21,8 @@ __all__ = ["Job", "mappings"]
 _MOST_SEQUENCES, _FEWEST_TOKENS = 8, 1024
 # What may count as a layer of a stage: an embedding, a head, a prediction of a second token.
 _COUNT_AS_LAYERS = 3
-# What is chosen; other fields of a mapping are the job's.
-_CHOSEN = ("tp", "cp", "ep", "etp", "pp", "stages", "micro_batch", "dispatch", "recompute")
+# What is chosen beside dispatch and recomputation; other fields of a mapping are the job's.
+_SIZES = ("tp", "cp", "ep", "etp", "pp", "stages", "micro_batch")
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ def mappings(config: ModelConfig, machine: Machine, job: Job) -> Iterator[Mappin
     """All of the space, in an order that depends on nothing else.
 
     tp: divides the devices of the innermost level, attention's heads, and keys' where there are as many. cp: leaves 1,024
-    tokens of a sequence. ep: divides experts. etp: divides tp. pp: divides layers, or these with an embedding, a head and a
-    prediction of a second token that count as layers. stages: one a device, or as many as it has layers, since more
-    neither take longer nor hold more. micro_batch: at most 8 sequences. dispatch: "flex", too, where experts lie over several
-    nodes.
+    tokens of a sequence. ep: divides experts. etp: divides tp. Groups of experts lie within those of tp and cp or around
+    them, as one mesh has both. pp: divides layers, or these with an embedding, a head and a prediction of a second token that
+    count as layers. stages: one a device, or as many as it has layers, since more neither take longer nor hold more.
+    micro_batch: at most 8 sequences. dispatch: "flex", too, where experts lie over several nodes.
     """
     for tp, cp, pp in _attention(config, machine, job):
         dp = job.devices // (tp * cp * pp)
@@ -61,21 +61,26 @@ def mappings(config: ModelConfig, machine: Machine, job: Job) -> Iterator[Mappin
                 continue
             micro_batches = job.global_batch // (micro_batch * dp)
             for stages in _either(job, "stages", _stages(config, pp, micro_batches, job)):
-                for ep, etp in _experts(config, job, tp, job.devices // pp):
+                for ep, etp in _experts(config, job, (tp, cp), job.devices // pp):
                     # Of equal ones those that send rows at once come first.
                     dispatches = _either(job, "dispatch", _dispatches(config, machine, (tp, cp, ep, etp)))
-                    for dispatch, recompute in itertools.product(dispatches, _either(job, "recompute", list(RECOMPUTED))):
-                        sizes = dict(zip(_CHOSEN, (tp, cp, ep, etp, pp, stages, micro_batch, dispatch, recompute)))
-                        yield from _made(job, sizes)
+                    sizes = dict(zip(_SIZES, (tp, cp, ep, etp, pp, stages, micro_batch)))
+                    yield from _made(job, sizes, itertools.product(dispatches, _either(job, "recompute", list(RECOMPUTED))))
 
 
-def _made(job: Job, sizes: dict[str, Any]) -> Iterator[Mapping]:
-    """None where sizes do not go together."""
+def _made(job: Job, sizes: dict[str, Any], ways: Iterable[tuple[str, str]]) -> Iterator[Mapping]:
+    """Of each dispatch and recomputation; none where sizes do not go together."""
     beside = {"sums_beside": True, "gathers_beside": True, **job.fixed}
-    try:
-        yield Mapping(job.devices, global_batch=job.global_batch, sequence=job.sequence, **{**beside, **sizes})
-    except ShoalError:
-        return
+    first = None
+    for dispatch, recompute in ways:
+        fields = {"dispatch": dispatch, "recompute": recompute}
+        try:
+            first = first or Mapping(
+                job.devices, global_batch=job.global_batch, sequence=job.sequence, **{**beside, **sizes, **fields}
+            )
+        except ShoalError:
+            return
+        yield first.alike(**fields)
 
 
 def _either(job: Job, name: str, sizes: list[Any]) -> list[Any]:
@@ -98,10 +103,13 @@ def _has_heads(config: ModelConfig, tp: int) -> bool:
     return config.num_attention_heads % tp == 0 and (config.latent is not None or keys % tp == 0)
 
 
-def _experts(config: ModelConfig, job: Job, tp: int, devices: int) -> Iterator[tuple[int, int]]:
+def _experts(config: ModelConfig, job: Job, attention: tuple[int, int], devices: int) -> Iterator[tuple[int, int]]:
+    tp, cp = attention
     for ep in _either(job, "ep", divisors(config.moe.num_experts, devices)):
         for etp in _either(job, "etp", divisors(tp)):
-            if devices % (ep * etp) == 0 and config.moe.moe_ffn_hidden_size % etp == 0:
+            # One mesh has the groups of both: of 2 and of 3 devices none has.
+            is_mesh = all(_nests(*cuts) for cuts in itertools.product((tp, tp * cp), (etp, etp * ep)))
+            if is_mesh and devices % (ep * etp) == 0 and config.moe.moe_ffn_hidden_size % etp == 0:
                 yield ep, etp
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The mapping that is chosen where none is given: the best of all, by bounds that are bounds."""
 
+import dataclasses
 import json
 import random
 import re
@@ -17,7 +18,9 @@ from shoal.planning.choice_text import choice_as_text, difference
 from shoal.planning.command import Told, main
 from shoal.planning.forecasts import key_of
 from shoal.planning.job import plan_of, programs_of
-from shoal.planning.search import Bounds, Progress, search
+from shoal.planning.least import Bounds
+from shoal.planning.memory import around_bytes, weight_bytes
+from shoal.planning.search import Progress, search
 from shoal.planning.space import Job, mappings
 
 SIZES = {
@@ -131,6 +134,53 @@ def test_bounds_are_below_what_is_simulated(seed):
     for each, (seconds, memory) in least.items():
         assert 0 < seconds <= after.seconds(each) * (1 + 1e-9), where(each, programs)
         assert memory <= after.memory(each).total * (1 + 1e-9), where(each, programs)
+
+
+# What steps and memory depend on beside sizes.
+FIXED = [
+    {},
+    {"zero": 3},
+    {"schedule": "dualpipe"},
+    {"zero": 2, "exchange_beside": True},
+    {"zero": 3, "mtp": 2, "whole_at_start": True, "sums_beside": False},
+    {"mtp": 1, "gathers_beside": False},
+]
+
+
+@pytest.mark.parametrize("seed, fixed", enumerate(FIXED))
+def test_columns_say_what_each_mapping_says(seed, fixed):
+    """Of a whole space at once, to the bit: also where some programs are there."""
+    programs, mapping, _ = drawn(seed)
+    job = Job(mapping.devices, mapping.global_batch, mapping.sequence, fixed)
+    space = list(mappings(programs.config, programs.machine, job))[::7]
+    for _ in range(2):
+        bounds = Bounds(programs)
+        assert bounds.seconds_of_all(space).tolist() == [bounds.seconds(each) for each in space]
+        assert bounds.memory_of_all(space).total.tolist() == [bounds.memory(each).total for each in space]
+        programs.make(space[0], "layer", "around")
+
+
+@pytest.mark.parametrize("fixed", [{}, {"zero": 3, "mtp": 1}])
+def test_weights_are_counted_by_role_as_the_layout_has_them(fixed):
+    """Each mapping's by itself, and those of all by the sizes of roles."""
+    config = model("deepseek-v3")
+    programs = programs_of(config, shoal.Machine.read("dgx-h100"))
+    for mapping in list(mappings(programs.config, programs.machine, Job(16, 64, 1024, fixed)))[::97]:
+        setting = programs.setting(mapping)
+        around, *layers = programs.held(mapping)
+        whole = [weight_bytes(setting, kind) for kind in programs.kinds]
+        assert [held[-1] for held in layers] == pytest.approx(whole, rel=1e-12)
+        assert mapping.zero == 3 or [held[0] for held in layers] == pytest.approx(whole, rel=1e-12)
+        assert around == pytest.approx(around_bytes(setting), rel=1e-12)
+
+
+def test_sizes_without_a_mesh_are_no_mappings():
+    """Groups of two devices for tokens and of three for experts lie in no mesh."""
+    config = model("qwen1.5-moe-a2.7b")
+    config = dataclasses.replace(config, moe=config.moe.replace(num_experts=12))
+    machine = shoal.Machine.read("dgx-h100")
+    space = list(mappings(config, machine, Job(24, 48, 2048)))
+    assert {mapping.ep for mapping in space} >= {1, 2, 3, 6} and all(mapping.layout(8) for mapping in space)
 
 
 def test_these_are_hundreds_of_mappings():
