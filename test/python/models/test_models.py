@@ -115,7 +115,7 @@ def test_what_there_is_none_of():
         'rope_type "dynamic" is not one of': {"rope_parameters": {"rope_type": "dynamic"}},
         'quantization_config: quant_method "gptq" is not one of': {"quantization_config": {"quant_method": "gptq"}},
         'hidden_act "xielu" is not one of': {"hidden_act": "xielu"},
-        'model_type "mamba" is not one of': {"model_type": "mamba"},
+        'model_type "mamba" is not one of': {"model_type": "mamba", "architectures": ["MambaForCausalLM"]},
         "attention_bias of mixtral": {"attention_bias": True},
         "partial_rotary_factor 0.5": {"partial_rotary_factor": 0.5},
         "hidden_size is missing": {"hidden_size": None},
