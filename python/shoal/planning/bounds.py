@@ -20,7 +20,7 @@ from typing import Any
 from shoal.models.config import ModelConfig
 from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.arithmetic import weights_of
-from shoal.planning.costs import attention_seconds, rounding_seconds, typed_share
+from shoal.planning.costs import attention_seconds, rounding_seconds, sorting_seconds, typed_share
 from shoal.planning.course import Around, Spent
 from shoal.planning.exchanges import Axes, axes_of, exchange_bound
 from shoal.planning.mapping import Mapping
@@ -176,7 +176,7 @@ class LayerBound:
         sizes = _Sizes(self._counts, setting.mapping)
         computed = attention_seconds(setting, self._kind, self._machine) if setting.mapping.fused_attention else 0.0
         computed += self._products(setting, sizes) + self._kernels(setting, sizes)
-        computed += rounding_seconds(setting, self._kind, self._machine)
+        computed += rounding_seconds(setting, self._kind, self._machine) + sorting_seconds(setting, self._kind, self._machine)
         return self._sent(setting, sizes), computed
 
     def _once(self, key: Hashable, find: Callable[[], float]) -> float:
