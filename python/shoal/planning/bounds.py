@@ -299,10 +299,12 @@ def memory_rate(machine: Machine) -> float:
 
 def sent_bound(machine: Machine, axes: Axes, bytes: float) -> float:
     """Seconds in which devices of a group can send so many bytes each, by the fastest collective."""
-    if not axes or bytes <= 0:
-        return 0.0
-    kinds = ("all_gather", "reduce_scatter", "all_to_all", "permute")
-    return min(machine.price(kind, axes, int(bytes)) for kind in kinds)
+    return _fastest(machine, tuple(axes), int(bytes)) if axes and bytes > 0 else 0.0
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _fastest(machine: Machine, axes: Sequence[tuple[int, int]], bytes: int) -> float:
+    return min(machine.price(kind, axes, bytes) for kind in ("all_gather", "reduce_scatter", "all_to_all", "permute"))
 
 
 @functools.cache
