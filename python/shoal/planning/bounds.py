@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shoal.models.config import ModelConfig
@@ -24,50 +23,13 @@ from shoal.planning.costs import attention_seconds, rounding_seconds, sorting_se
 from shoal.planning.course import Around, Spent
 from shoal.planning.exchanges import Axes, axes_of, exchange_bound
 from shoal.planning.mapping import Mapping
+from shoal.planning.passes import KERNELS, PLAIN, SAVED_H, SAVED_H_AGAIN, SAVED_R
 from shoal.planning.programs import Kind, Setting
 from shoal.simulation.machines import Machine
 
 __all__ = ["LayerBound", "around_bound", "update_bound"]
 
 
-@dataclass(frozen=True)
-class _Kernels:
-    """How many kernels a layer has between products, forward and back, at least, and how often they pass X and what of X is
-    gathered over tp, queries and keys, R and H.
-
-    X: norms, sums of what a layer adds, the router. R: taken in the order of experts, brought home, widened, weighed and
-    summed, and all of that back. H: forward what activations are given and make, back the same with its cotangents.
-    """
-
-    count: int
-    own: float
-    gathered: float
-    heads: float
-    rows: float
-    hidden: float
-
-
-# As programs are now, by how rows reach experts and what is computed again.
-_KERNELS = {
-    ("alltoall", "none"): _Kernels(95, 42, 5, 8, 36, 10),
-    ("alltoall", "selective"): _Kernels(115, 46, 5, 10, 36, 13),
-    ("alltoall", "full"): _Kernels(145, 58, 5, 11, 36, 12),
-    ("sort", "none"): _Kernels(75, 30, 5, 8, 33, 10),
-    ("sort", "selective"): _Kernels(85, 32, 5, 10, 33, 13),
-    ("sort", "full"): _Kernels(100, 42, 5, 11, 33, 12),
-    ("capacity", "none"): _Kernels(20, 20, 0, 4, 3, 10),
-    ("capacity", "selective"): _Kernels(20, 20, 0, 4, 3, 10),
-    ("capacity", "full"): _Kernels(25, 25, 0, 6, 5, 13),
-    ("dense", "none"): _Kernels(55, 36, 5, 8, 0, 10),
-    ("dense", "selective"): _Kernels(70, 40, 5, 10, 0, 12),
-    ("dense", "full"): _Kernels(80, 50, 5, 10, 0, 12),
-}
-# Of activations that are not gated.
-_PLAIN = 0.4
-# How many of H and R the backward pass finds at least: of H what activations are given and make, of R what experts are
-# given and make, and where rows were exchanged what they are weighed as.
-_SAVED_H, _SAVED_H_AGAIN = {True: 3, False: 2}, {True: 2, False: 1}
-_SAVED_R = {"alltoall": 2, "sort": 2, "capacity": 1}
 # Bytes of an element that AdamW reads or writes: gradient, master, two moments, what is computed with.
 _UPDATED = 18
 
@@ -79,6 +41,8 @@ class _Counts:
         moe, factor = config.moe, config.moe.moe_expert_capacity_factor
         self.has_capacity = factor is not None
         self.sends_rows = moe.moe_token_dispatcher_type == "alltoall" and not self.has_capacity
+        self.gathers_tokens = moe.moe_token_dispatcher_type == "allgather"
+        self.has_places = self.has_capacity and moe.moe_token_dispatcher_type in ("allgather", "alltoall")
         self.rows = moe.moe_router_topk * min(1.0, factor or 1.0)
         self.values, self.hidden = config.hidden_size, moe.moe_ffn_hidden_size
         self.heads = _turned(config)
@@ -88,7 +52,7 @@ class _Counts:
 
 
 class _Sizes:
-    """Of a mapping, bytes of a device."""
+    """Of a mapping, bytes of a device. Where tokens are gathered, it has room for the rows of all of ep."""
 
     def __init__(self, counts: _Counts, mapping: Mapping):
         self.width = 4 if mapping.type == "f32" else 2
@@ -96,8 +60,9 @@ class _Sizes:
         self.own = self.tokens / mapping.tp
         self.rows = self.own * counts.rows
         self.x = self.width * self.own * counts.values
-        self.r = self.width * self.rows * counts.values
-        self.h = self.width * self.rows * counts.hidden
+        room = self.rows * (mapping.ep if counts.gathers_tokens else 1)
+        self.r = self.width * room * counts.values
+        self.h = self.width * room * counts.hidden
         self.heads = self.width * self.tokens * counts.heads / mapping.tp
 
 
@@ -202,29 +167,38 @@ class LayerBound:
         )
 
     def _of_experts(self, setting: Setting, sizes: _Sizes, again: bool) -> float:
-        """Products of groups of rows are cut as the dispatcher has it: groups of each part of tokens, hidden units over etp.
-        Others are one product of all rows."""
+        """Products of groups of rows are cut as the dispatcher has it: groups of each part of tokens, hidden units over etp,
+        if weights are not gathered there. Others are one product of all rows."""
         counts = self._counts
         local, shared = math.ceil(counts.experts / setting.mapping.ep), setting.mapping.etp
-        is_exchanged = counts.sends_rows
-        batch, rows = (local * shared, sizes.rows / local) if is_exchanged else (1, sizes.rows * shared)
-        model, hidden = counts.values, counts.hidden / shared
+        if counts.sends_rows:
+            cuts = [(local * shared, sizes.rows / local, counts.hidden / shared)]
+        elif counts.has_places:
+            cuts = [(local * parts, sizes.rows / local, counts.hidden / parts) for parts in {1, shared}]
+        else:
+            cuts = [(1, sizes.rows * shared, counts.hidden / shared)]
+        return min(self._of_groups(setting, cut, again) for cut in cuts)
+
+    def _of_groups(self, setting: Setting, cut: tuple[int, float, float], again: bool) -> float:
+        """Of so many groups, of so many rows and hidden units."""
+        (batch, rows, hidden), counts = cut, self._counts
 
         def price(m: float, n: float, k: float) -> float:
             whole = tuple(math.ceil(size) for size in (m, n, k))
-            seconds = self._machine.price_product(_type(setting), (batch, *whole), 0, is_exchanged)
+            seconds = self._machine.price_product(_type(setting), (batch, *whole), 0, counts.sends_rows)
             return m * n * k / math.prod(whole) * seconds * typed_share(setting.mapping.type, self._machine)
 
         wide = sum(name in self._moe for name in ("wi", "wg"))
         # Weights' gradients need what experts made of each row, where it is weighed behind them.
         last = again and counts.is_postscore
-        return wide * _passes(price, (rows, hidden, model), again) + _passes(price, (rows, model, hidden), last)
+        up, down = (rows, hidden, counts.values), (rows, counts.values, hidden)
+        return wide * _passes(price, up, again) + _passes(price, down, last)
 
     def _kernels(self, setting: Setting, sizes: _Sizes) -> float:
         mapping = setting.mapping
-        each = _KERNELS[self._dispatcher(mapping) if self._moe else "dense", mapping.recompute]
+        each = KERNELS[self._dispatcher(mapping) if self._moe else "dense", mapping.recompute]
         moved = (each.own + each.gathered * (mapping.tp - 1)) * sizes.x + each.heads * sizes.heads + each.rows * sizes.r
-        moved += each.hidden * (1.0 if self._counts.is_gated else _PLAIN) * self._hidden(mapping, sizes)
+        moved += each.hidden * (1.0 if self._counts.is_gated else PLAIN) * self._hidden(mapping, sizes)
         return moved / memory_rate(self._machine) + each.count * self._machine.price_kernel(0)
 
     def _sent(self, setting: Setting, sizes: _Sizes) -> float:
@@ -245,8 +219,27 @@ class LayerBound:
         # What is whole over cp is summed there by each micro-batch.
         shared = sum(self._weights.values())
         total += sent_bound(machine, cp, width * shared / mapping.tp * (mapping.cp - 1) / mapping.cp)
-        is_exchanged = self._moe and self._dispatcher(mapping) == "alltoall"
-        return total + (self._rows_sent(setting, sizes) if is_exchanged else 0.0)
+        if not self._moe:
+            return total
+        is_exchanged = self._dispatcher(mapping) == "alltoall"
+        return total + (self._rows_sent(setting, sizes) if is_exchanged else self._tokens_sent(setting, sizes))
+
+    def _tokens_sent(self, setting: Setting, sizes: _Sizes) -> float:
+        """Over ep and etp, to experts and back, as tokens or as rows, and over etp weights instead; the same of cotangents.
+        Where tokens are not gathered, rows of experts that are elsewhere."""
+        if not self._counts.has_places:
+            return 0.0
+        mapping, machine = setting.mapping, self._machine
+        rows = sizes.width * sizes.rows * self._counts.values
+        over_ep = min(sizes.x, rows / (1 if self._counts.gathers_tokens else mapping.ep)) * (mapping.ep - 1)
+        over_etp = min(min(sizes.x, rows) * (mapping.etp - 1), self._weights_sent(mapping, sizes))
+        seconds = (4 + (mapping.recompute == "full")) * sent_bound(machine, axes_of(setting, "ep"), over_ep)
+        return seconds + 4 * sent_bound(machine, axes_of(setting, "etp"), over_etp)
+
+    def _weights_sent(self, mapping: Mapping, sizes: _Sizes) -> float:
+        """Bytes of those that are on the other devices of etp, of half of them."""
+        weights = sum(weights_of(self._moe[name]) for name in ("wi", "wo"))
+        return sizes.width * weights / 2 / mapping.ep * (mapping.etp - 1) / mapping.etp
 
     def _rows_sent(self, setting: Setting, sizes: _Sizes) -> float:
         """To experts and back, and the same of cotangents. Places of sequences lie over cp and tp, and rows one behind the
@@ -261,20 +254,19 @@ class LayerBound:
             total += times * exchange_bound(machine, setting, sizes.x, sizes.r)
             # Their numbers first; and how many there are in each of the four exchanges.
             total += machine.price("all_gather", ep, 0) + 4 * machine.price("all_to_all", ep, 0)
-        weights = sum(weights_of(self._moe[name]) for name in ("wi", "wo"))
-        weights_sent = sizes.width * weights / 2 / mapping.ep * (mapping.etp - 1) / mapping.etp
-        return total + 4 * sent_bound(machine, axes_of(setting, "etp"), min(sizes.r * (mapping.etp - 1), weights_sent))
+        fewest = min(sizes.r * (mapping.etp - 1), self._weights_sent(mapping, sizes))
+        return total + 4 * sent_bound(machine, axes_of(setting, "etp"), fewest)
 
     def saved(self, mapping: Mapping) -> float:
         """Bytes that its backward pass finds saved: what it is given, what norms, products and attention were given and
         made."""
         sizes, dispatcher = _Sizes(self._counts, mapping), self._dispatcher(mapping)
-        held = (_SAVED_H if mapping.recompute == "none" else _SAVED_H_AGAIN)[self._counts.is_gated]
+        held = (SAVED_H if mapping.recompute == "none" else SAVED_H_AGAIN)[self._counts.is_gated]
         saved = _held_of_x(mapping) * sizes.x + _values(self._config, mapping, sizes)
         if self._moe:
             # What is exchanged is not sent again.
             is_again = mapping.recompute != "none" and dispatcher != "alltoall"
-            saved += (min(_SAVED_R[dispatcher], 1) if is_again else _SAVED_R[dispatcher]) * sizes.r
+            saved += (min(SAVED_R[dispatcher], 1) if is_again else SAVED_R[dispatcher]) * sizes.r
         return saved + held * self._hidden(mapping, sizes)
 
     def _hidden(self, mapping: Mapping, sizes: _Sizes) -> float:
@@ -284,9 +276,12 @@ class LayerBound:
         return sizes.h + sizes.width * sizes.tokens * self._counts.shared / mapping.tp
 
     def _dispatcher(self, mapping: Mapping) -> str:
-        if not self._counts.sends_rows:
-            return "capacity"
-        return "alltoall" if mapping.ep * mapping.etp > 1 else "sort"
+        is_cut, counts = mapping.ep * mapping.etp > 1, self._counts
+        if counts.sends_rows:
+            return "alltoall" if is_cut else "sort"
+        if counts.gathers_tokens and is_cut:
+            return "allgather"
+        return "slots" if counts.has_places else "capacity"
 
 
 @functools.cache

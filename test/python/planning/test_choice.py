@@ -76,7 +76,7 @@ def test_the_pruned_search_finds_what_all_of_a_space_has_best(name, machine, fix
     """And what it does not simulate is not faster than it says."""
     config, found = model(name), shoal.Machine.read(machine)
     programs = programs_of(config, found)
-    space = list(mappings(programs.config, found, Job(8, 16, 1024, fixed)))
+    space = mappings(programs.config, found, Job(8, 16, 1024, fixed))
     pruned = search(config, programs_of(config, found), space)
     near = search(config, programs_of(config, found), space, within=0.2)
     every = []
@@ -93,7 +93,7 @@ def test_the_best_ones_are_proven_on_request():
     """All of a space, simulated, have the same first three; nothing that does not fit is among them."""
     config, found = model("mixtral-8x7b"), shoal.Machine.read("dgx-h100")
     programs = programs_of(config, found)
-    space = list(mappings(programs.config, found, Job(8, 16, 1024, dict(tp=1, cp=1, micro_batch=1))))
+    space = mappings(programs.config, found, Job(8, 16, 1024, dict(tp=1, cp=1, micro_batch=1)))
     made = search(config, programs_of(config, found), space, top=5, proven=3)
     for mapping in space:
         programs.make(mapping, "layer", "around", "optimizer")
@@ -112,7 +112,7 @@ def drawn(seed):
     found = shoal.Machine.read(machine)
     programs = programs_of(model(name), found)
     each = draw.choice([2, 8])
-    spaces = [list(mappings(programs.config, found, Job(n, n * each, sequence))) for n in (devices, 2 * devices, 8 * devices)]
+    spaces = [mappings(programs.config, found, Job(n, n * each, sequence)) for n in (devices, 2 * devices, 8 * devices)]
     mapping = draw.choice(spaces[0])
     key = key_of("layer", mapping)
     return programs, mapping, [other for space in spaces for other in space if key_of("layer", other) == key]
@@ -152,7 +152,7 @@ def test_columns_say_what_each_mapping_says(seed, fixed):
     """Of a whole space at once, to the bit: also where some programs are there."""
     programs, mapping, _ = drawn(seed)
     job = Job(mapping.devices, mapping.global_batch, mapping.sequence, fixed)
-    space = list(mappings(programs.config, programs.machine, job))[::7]
+    space = mappings(programs.config, programs.machine, job)[::7]
     for _ in range(2):
         bounds = Bounds(programs)
         assert bounds.seconds_of_all(space).tolist() == [bounds.seconds(each) for each in space]
@@ -165,7 +165,7 @@ def test_weights_are_counted_by_role_as_the_layout_has_them(fixed):
     """Each mapping's by itself, and those of all by the sizes of roles."""
     config = model("deepseek-v3")
     programs = programs_of(config, shoal.Machine.read("dgx-h100"))
-    for mapping in list(mappings(programs.config, programs.machine, Job(16, 64, 1024, fixed)))[::97]:
+    for mapping in mappings(programs.config, programs.machine, Job(16, 64, 1024, fixed))[::97]:
         setting = programs.setting(mapping)
         around, *layers = programs.held(mapping)
         whole = [weight_bytes(setting, kind) for kind in programs.kinds]
@@ -179,7 +179,7 @@ def test_sizes_without_a_mesh_are_no_mappings():
     config = model("qwen1.5-moe-a2.7b")
     config = dataclasses.replace(config, moe=config.moe.replace(num_experts=12))
     machine = shoal.Machine.read("dgx-h100")
-    space = list(mappings(config, machine, Job(24, 48, 2048)))
+    space = mappings(config, machine, Job(24, 48, 2048))
     assert {mapping.ep for mapping in space} >= {1, 2, 3, 6} and all(mapping.layout(8) for mapping in space)
 
 
@@ -256,7 +256,7 @@ def test_rows_go_once_to_a_node_where_that_is_faster():
     assert "ep 16, rows once to a node, dp 16" in text and "--moe-token-dispatcher-type flex" in text
     assert made["large"].mappings == 2 and made["large"].gap == 0
     held = Job(16, 64, fixed=dict(tp=1, cp=1, pp=1, etp=1, micro_batch=1, recompute="full"))
-    space = list(mappings(large, shoal.Machine.read("dgx-h100"), held))
+    space = mappings(large, shoal.Machine.read("dgx-h100"), held)
     assert {mapping.ep for mapping in space if mapping.dispatch == "flex"} == {16}
 
 
@@ -264,7 +264,7 @@ def test_rows_go_once_to_a_node_where_that_is_faster():
 def test_flags_of_megatron_say_the_same(seed):
     draw = random.Random(seed)
     job = Job(64, 256, 4096, draw.choice([{}, {"zero": 3}, {"type": "f8E4M3FN", "exchange_beside": True}, {"zero": 0}]))
-    mapping = draw.choice(list(mappings(CONFIG, shoal.Machine.read("dgx-h100"), job)))
+    mapping = draw.choice(mappings(CONFIG, shoal.Machine.read("dgx-h100"), job))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert mapping_of(megatron_flags(mapping), 64) == mapping
