@@ -80,7 +80,7 @@ def plan(
     devices: int,
     global_batch: int | None = None,
     sequence: int = 4096,
-    within: float = 0.02,
+    within: float = 0.01,
     top: int = 5,
     proven: int = 1,
     against: Mapping | None = None,

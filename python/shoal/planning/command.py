@@ -62,8 +62,8 @@ def _parser() -> argparse.ArgumentParser:
     choosing.add_argument("--seq-length", type=int, metavar="S", help="tokens of a sequence (default: 4096)")
     choosing.add_argument("--top", type=int, metavar="K",
                           help="show the K best, none of which another mapping is in front of (default: 1, and others that are simulated anyway)")  # fmt: skip
-    choosing.add_argument("--within", type=float, default=2.0, metavar="PERCENT",
-                          help="how much shorter the step of another mapping may be; 0 looks until none is (default: 2)")  # fmt: skip
+    choosing.add_argument("--within", type=float, default=1.0, metavar="PERCENT",
+                          help="how much shorter the step of another mapping may be; 0 looks until none is (default: 1)")  # fmt: skip
     choosing.add_argument("--fixed", metavar="FLAGS", help="what holds of the mapping and the job: all words that follow")
     choosing.add_argument("--against", metavar="FLAGS", help="a mapping to compare with: all words that follow")
     return parser

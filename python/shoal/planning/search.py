@@ -84,7 +84,7 @@ Node = tuple[float, float, int, int]
 # so many of the next mappings.
 _AT_ONCE, _LITTLE, _NEXT = 2, 2, 32
 # Others that are shown beside the best are behind all that is left by this share at most, or so many times more is made.
-_OTHERS_WITHIN, _OTHERS_TIMES = 0.05, 3
+_OTHERS_WITHIN, _OTHERS_TIMES = 0.08, 3
 
 
 class _Search:
@@ -104,10 +104,19 @@ class _Search:
             self._step(self._limit())
         if self.found.plans:
             self._fill(top)
+        self._raise()
         self.found.bound = self.queue[0][0] if self.queue else float("inf")
         self.found.by_bound = len(self.queue)
         self.found.plans.sort(key=_order)
         return self.found
+
+    def _raise(self) -> None:
+        """The lowest bound is one by all that was simulated, also by what others asked for."""
+        while self.queue and (node := self._node(self.queue[0][3])) != self.queue[0]:
+            if node is None:
+                heapq.heappop(self.queue)
+            else:
+                heapq.heapreplace(self.queue, node)
 
     def _fill(self, top: int) -> None:
         """Further plans to show, of mappings of which most layers are known."""

@@ -44,8 +44,8 @@ SIZES = {
 MACHINES = ("dgx-h100", "h800", "gb200-nvl72", "ndv4-a100", "tpuv6e-pod")
 
 
-def model(name):
-    return from_config(name, moe_token_dispatcher_type="alltoall", **SIZES[name]).config
+def model(name, **fields):
+    return from_config(name, **{"moe_token_dispatcher_type": "alltoall", **fields}, **SIZES[name]).config
 
 
 CONFIG = model("mixtral-8x7b")
@@ -104,13 +104,13 @@ def test_the_best_ones_are_proven_on_request():
     assert len(chosen.plans) == 2 and "no further mapping of this space has a" in choice_as_text(chosen)
 
 
-def drawn(seed):
+def drawn(seed, **fields):
     """A model, a machine, one of its mappings and those that share its layer's program, also of more devices."""
     draw = random.Random(seed)
     name, machine = sorted(SIZES)[seed % len(SIZES)], draw.choice(MACHINES)
     devices, sequence = draw.choice([2, 4, 8, 16, 64]), draw.choice([1024, 2048, 4096])
     found = shoal.Machine.read(machine)
-    programs = programs_of(model(name), found)
+    programs = programs_of(model(name, **fields), found)
     each = draw.choice([2, 8])
     spaces = [mappings(programs.config, found, Job(n, n * each, sequence)) for n in (devices, 2 * devices, 8 * devices)]
     mapping = draw.choice(spaces[0])
@@ -122,10 +122,19 @@ def where(mapping, programs):
     return f"{mapping} of {programs.machine.name}, micro-batches of {mapping.micro_batch}, {mapping.recompute}"
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_bounds_are_below_what_is_simulated(seed):
+# How rows reach experts: exchanged; with room for some of each expert, exchanged, or of tokens that are gathered.
+DISPATCHED = [
+    {},
+    {"moe_token_dispatcher_type": "allgather", "moe_expert_capacity_factor": 1.0},
+    {"moe_expert_capacity_factor": 1.25},
+]
+DRAWN = [(seed, DISPATCHED[0]) for seed in range(24)] + [(seed, DISPATCHED[1 + seed % 2]) for seed in range(24, 48)]
+
+
+@pytest.mark.parametrize("seed, fields", DRAWN, ids=[seed for seed, _ in DRAWN])
+def test_bounds_are_below_what_is_simulated(seed, fields):
     """Of a mapping with all its programs, and of all that share its layer."""
-    programs, mapping, alike = drawn(seed)
+    programs, mapping, alike = drawn(seed, **fields)
     before = Bounds(programs)
     least = {each: (before.seconds(each), before.memory(each).total) for each in alike}
     programs.make(mapping, "layer", "around", "optimizer")
@@ -202,6 +211,13 @@ def test_it_is_the_same_each_time():
 def test_what_holds_is_held():
     made = choose(tp=2, recompute="full", within=0.9)
     assert {(each.mapping.tp, each.mapping.recompute) for each in made.plans} == {(2, "full")}
+
+
+def test_gathered_tokens_are_planned_by_few_programs():
+    """Where the bounds of a dispatcher are far from its programs, most of a space is simulated."""
+    config = model("mixtral-8x7b", moe_token_dispatcher_type="allgather", moe_expert_capacity_factor=1.0)
+    made = plan(config, machine="dgx-h100", devices=8, global_batch=32, sequence=1024, pp=1, micro_batch=1)
+    assert made.programs <= 40 and made.gap <= 0.01
 
 
 def test_memory_is_a_limit():
