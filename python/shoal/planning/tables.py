@@ -21,6 +21,7 @@ from shoal.models.families import made_of, read_config
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
 from shoal.moe.reach import expected_places
+from shoal.planning.exchanges import CHUNK
 from shoal.planning.gshard import gshard_layer
 from shoal.planning.job import Plan, forecast_of, programs_of
 from shoal.planning.mapping import Mapping
@@ -143,7 +144,7 @@ def _exchange(made: dict[str, Any], column: str, ep: int) -> float:
     if ep == node:
         return within
     between = seconds(_expected(made, ep // node), ep // node, node)
-    return max(between, within) + min(between, within) * made["chunk"] / made["tokens"]
+    return max(between, within) + min(between, within) * CHUNK / made["tokens"]
 
 
 def _expected(made: dict[str, Any], places: int) -> float:
@@ -264,10 +265,7 @@ def pairs() -> Table:
 
 def _gshard_model(experts: int, layers: int) -> ModelConfig:
     """Every other layer has experts."""
-    # An expert has room for 2 S / E rows of a group, as many as there are choices.
-    moe = MoeConfig.gshard(
-        experts, 8192, second_policy="all", moe_expert_capacity_factor=1.0, min_capacity=1, moe_group_size=_GROUP, moe_layer_freq=2
-    )
+    moe = MoeConfig.gshard(experts, 8192, second_policy="all", min_capacity=1, moe_group_size=_GROUP, moe_layer_freq=2)
     return ModelConfig(
         family="gshard", vocab_size=32000, hidden_size=1024, num_attention_heads=16, num_key_value_heads=16, head_dim=128,
         rms_norm_eps=1e-6, rope=rope_of({}, 128), rope_in_windows=True, windows=(None,) * layers, moe=moe,
