@@ -22,11 +22,12 @@ from shoal.moe import megatron
 from shoal.planning.choice import NothingFitsError, plan
 from shoal.planning.choice_text import choice_as_json, choice_as_text
 from shoal.planning.fitting import smallest_change
-from shoal.planning.flags import fields_of, is_torchtitan, mapping_of
+from shoal.planning.flags import fields_of, mapping_of
 from shoal.planning.job import forecast_of
 from shoal.planning.mapping import SCHEDULES
 from shoal.planning.search import Progress
 from shoal.planning.text import as_json, as_text
+from shoal.planning.torchtitan import is_torchtitan
 from shoal.simulation.forecast import seconds_text
 from shoal.simulation.machines import Machine, shipped
 

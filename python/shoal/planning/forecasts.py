@@ -21,6 +21,7 @@ from shoal.frontend.tracing import Program
 from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.moe.layout import Layout
+from shoal.planning.beside_products import regathered_bytes
 from shoal.planning.costs import Costs, around_costs, forward_rows, layer_costs, optimizer_costs
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
@@ -75,13 +76,13 @@ def _optimizer_mapping(mapping: Mapping) -> Mapping:
 # What a layout says.
 _GROUPS = attrgetter("stage_devices", "tp", "cp", "etp", "ep", "sequence_parallel", "cp_comm_type", "dispatch")
 # What parts' programs depend on.
-_EACH = ("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention")
+_EACH = ("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention", "gathers_again")
 _ROWS = ("ep", "etp", "micro_batch", "recompute", "dispatch")
 _KEYS = {
     "layer": attrgetter(*_EACH, *_ROWS),
     "dense": attrgetter(*_EACH, "micro_batch", "recompute"),
     "around": attrgetter(*_EACH, "micro_batch", "mtp"),
-    "optimizer": attrgetter(*_EACH, "stage_devices", "ep", "etp", "mtp"),
+    "optimizer": attrgetter(*_EACH, "stage_devices", "ep", "etp", "mtp", "sum_type"),
 }
 
 
@@ -257,6 +258,7 @@ def _layer(setting: Setting, kind: Kind, made: Forecast, machine: Machine) -> La
     (held,) = (bytes for layer, bytes in made.held if layer == LOSS)
     if setting.mapping.recompute == "full":
         held = 0
+    held -= regathered_bytes(setting, kind)
     weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting.config, setting.mapping)
     working = max(made.memory - weights - saved, 0) + gathered_bytes(setting, kind)
     return Layer(layer_costs(made, setting, kind, machine), saved, working, forward_rows(made))
