@@ -45,7 +45,7 @@ PLAN_FLAGS = {
     "use-distributed-optimizer": "zero 1",
     "use-megatron-fsdp": "zero 3, where --data-parallel-sharding-strategy says nothing else",
     "use-precision-aware-optimizer": "state_types are those of --main-params-dtype, --exp-avg-dtype and --exp-avg-sq-dtype",
-    "use-torch-fsdp2": "zero 3",
+    "use-torch-fsdp2": "zero 3, and sum_type bf16",
 }
 _STRATEGIES = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}
 _FULL = ("recompute-method", "recompute-num-layers")
@@ -88,7 +88,7 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
         "cp_comm_type": _context(flags, sizes["cp"]),
         "recompute": _recompute(flags),
         "zero": _zero(flags),
-        "sum_type": "bf16" if switched(flags, "grad-reduce-in-bf16") else "f32",
+        "sum_type": _sum_type(flags),
         "state_types": _state_types(flags),
         "sums_beside": switched(flags, "overlap-grad-reduce"),
         "gathers_beside": switched(flags, "overlap-param-gather"),
@@ -111,7 +111,7 @@ _SAID_BY = {
     "global_batch": ("global-batch-size",), "sequence": ("seq-length",), "cp_comm_type": ("cp-comm-type",),
     "recompute": ("recompute-granularity",), "exchange_beside": ("overlap-moe-expert-parallel-comm",),
     "zero": ("use-distributed-optimizer", "data-parallel-sharding-strategy", "use-megatron-fsdp", "use-torch-fsdp2"),
-    "sum_type": ("grad-reduce-in-bf16",), "state_types": ("use-precision-aware-optimizer",),
+    "sum_type": ("grad-reduce-in-bf16", "use-torch-fsdp2"), "state_types": ("use-precision-aware-optimizer",),
     "type": ("fp8-format",), "dispatch": ("moe-token-dispatcher-type",), "mtp": ("mtp-num-layers",),
     "whole_at_start": ("init-model-with-meta-device", "use-cpu-initialization"),
 }  # fmt: skip
@@ -135,7 +135,7 @@ def _other(name: str, flags: Flags) -> Any:
     made = {
         "recompute": _recompute, "zero": _zero, "cp_comm_type": lambda found: _context(found, 2),
         "exchange_beside": lambda found: switched(found, "overlap-moe-expert-parallel-comm"), "type": lambda _: "f8E4M3FN",
-        "dispatch": _dispatch, "whole_at_start": _whole_at_start, "state_types": _state_types, "sum_type": lambda _: "bf16",
+        "dispatch": _dispatch, "whole_at_start": _whole_at_start, "state_types": _state_types, "sum_type": _sum_type,
     }  # fmt: skip
     return made[name](flags)
 
@@ -167,6 +167,11 @@ def _stages(flags: Flags, pp: int, devices: int) -> int:
     if stages % pp:
         raise UnsupportedError(f"plan: --pipeline-model-parallel-layout has {stages} stages, which pp {pp} does not divide")
     return stages // pp
+
+
+def _sum_type(flags: Flags) -> str:
+    """PyTorch's FSDP sums in the type of parameters, as Megatron-LM calls it (torch_fully_sharded_data_parallel.py)."""
+    return "bf16" if switched(flags, "grad-reduce-in-bf16") or switched(flags, "use-torch-fsdp2") else "f32"
 
 
 def _state_types(flags: Flags) -> tuple[str, str, str]:

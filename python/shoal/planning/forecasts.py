@@ -208,6 +208,15 @@ class Programs:
         """Of the embedding and the head, without the optimiser."""
         return around_costs(self._made["around", key_of("around", mapping)])
 
+    def head_working(self, mapping: Mapping) -> float:
+        """Bytes that the head works with beside parameters, while what all layers save is held: of one stage, as in a
+        pipeline the first one holds most."""
+        if mapping.pp > 1 or not self.has("around", mapping):
+            return 0.0
+        made = self._made["around", key_of("around", mapping)]
+        whole = self.held(mapping)[0][-1]
+        return max(made.memory - whole, 0.0) + (whole if mapping.zero >= 3 else 0.0)
+
     def optimizer(self, mapping: Mapping) -> tuple[list[Costs], Costs]:
         """Of a layer of each kind, and of what is around."""
         made = self._made["optimizer", key_of("optimizer", mapping)]

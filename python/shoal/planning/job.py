@@ -127,7 +127,8 @@ def plan_of(config: ModelConfig, programs: Programs, mapping: Mapping) -> Plan:
     send = send_seconds(mapping, machine, boundary_bytes(programs.config, mapping))
     step = step_of(mapping, machine, counted, spent_around(around), send)
     held = programs.held(mapping)
-    memory = memory_of(mapping, kinds, held, [layer.saved for layer in layers], max(layer.working for layer in layers))
+    working = max(programs.head_working(mapping), *(layer.working for layer in layers))
+    memory = memory_of(mapping, kinds, held, [layer.saved for layer in layers], working)
     lines = _lines(mapping, [*zip(costs, kinds), (around, None)])
     parts = {name: float(seconds) for name, seconds in step.parts.items()}
     return Plan(config, machine, mapping, parts, float(step.exposed), memory.as_floats(), tuple(lines))

@@ -54,7 +54,7 @@ def is_torchtitan(arguments: str | Sequence[str]) -> bool:
 
 def megatron_of_titan(arguments: str | Sequence[str], devices: int) -> list[str]:
     """The same as Megatron-LM's words. Torchtitan stores parameters in parts over data parallelism, which it makes as these,
-    and its tensor parallelism has sequences in parts."""
+    and sums in float32; its tensor parallelism has sequences in parts."""
     options = _titan_options(arguments)
     words = ["--sequence-parallel", "--init-model-with-meta-device"]
     idle = []
@@ -111,7 +111,7 @@ def _titan_parts(options: dict[str, str]) -> list[str]:
     is_pipeline = _degree(options, "pipeline") > 1
     again = options.get("parallelism.fsdp_reshard_after_forward", "default")
     if again == "always" or (again == "default" and not is_pipeline):
-        return ["--use-torch-fsdp2"]
+        return ["--use-megatron-fsdp"]
     return ["--use-distributed-optimizer", *([] if is_pipeline else ["--data-parallel-sharding-strategy", "optim_grads"])]
 
 
