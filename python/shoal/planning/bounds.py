@@ -19,7 +19,7 @@ from typing import Any
 
 from shoal.models.config import ModelConfig
 from shoal.moe.parameters import OF_EXPERTS
-from shoal.planning.arithmetic import weights_of
+from shoal.planning.arithmetic import saved_in_8_bits, weights_of
 from shoal.planning.costs import attention_seconds, rounding_seconds, typed_share
 from shoal.planning.course import Around, Spent
 from shoal.planning.exchanges import Axes, axes_of, exchange_bound
@@ -158,7 +158,7 @@ class LayerBound:
     def __init__(self, config: ModelConfig, shapes: Any, kind: Kind, machine: Machine):
         """shapes: of the model's parameters."""
         layer = shapes["layers"][kind.first]
-        self._config, self._counts = config, _Counts(config)
+        self._config, self._counts, self._layer = config, _Counts(config), layer
         self._kind, self._machine, self._moe = kind, machine, layer.get("moe", {})
         blocks = {"attention": layer["attention"], "dense": layer.get("dense"), "shared": self._moe.get("shared")}
         self._blocks = {name: block for name, block in blocks.items() if block}
@@ -277,7 +277,8 @@ class LayerBound:
             # What is exchanged is not sent again.
             is_again = mapping.recompute != "none" and dispatcher != "alltoall"
             saved += (min(_SAVED_R[dispatcher], 1) if is_again else _SAVED_R[dispatcher]) * sizes.r
-        return saved + held * self._hidden(mapping, sizes)
+        saved += held * self._hidden(mapping, sizes)
+        return saved - saved_in_8_bits(self._layer, self._config, mapping)
 
     def _hidden(self, mapping: Mapping, sizes: _Sizes) -> float:
         """H, also of what is beside experts."""

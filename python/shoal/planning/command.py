@@ -105,13 +105,12 @@ def read_model(model: str, flags: Sequence[str]) -> tuple[ModelConfig, Sequence[
 
 
 def _of_experts(flags: Sequence[str]) -> dict[str, Any]:
-    """Of a configuration's experts, what a command line says of capacity and dispatch; rows are exchanged by default."""
+    """Of a configuration's experts, what a command line says of capacity; rows are exchanged."""
     words = dict(megatron.pairs_of(flags))
     fields: dict[str, Any] = {"moe_token_dispatcher_type": "alltoall"}
-    if words.get("moe-token-dispatcher-type") == ["allgather"]:
-        fields["moe_token_dispatcher_type"] = "allgather"
     if "moe-expert-capacity-factor" in words:
         fields["moe_expert_capacity_factor"] = megatron.number(words, "moe-expert-capacity-factor", float)
+        fields["moe_pad_expert_input_to_capacity"] = megatron.switched(words, "moe-pad-expert-input-to-capacity")
     return fields
 
 

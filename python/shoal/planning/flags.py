@@ -34,7 +34,7 @@ PLAN_FLAGS = {
     "mtp-num-layers": "mtp",
     "moe-enable-deepep": "dispatch flex is the same with it",
     "moe-flex-dispatcher-backend": "dispatch flex is the same with each of them",
-    "moe-token-dispatcher-type": "dispatch: flex once to a node, others as the model has it",
+    "moe-token-dispatcher-type": "dispatch: flex once to a node, others at once to the devices of experts",
     "overlap-grad-reduce": "sums_beside",
     "overlap-moe-expert-parallel-comm": "exchange_beside",
     "overlap-param-gather": "gathers_beside",
@@ -149,7 +149,9 @@ def _context(flags: Flags, cp: int) -> str:
 
 
 def _dispatch(flags: Flags) -> str:
-    """What is no flex is the model's."""
+    """What is no flex is an exchange of rows."""
+    if flags.get("moe-token-dispatcher-type") == ["allgather"]:
+        warn_idle(["--moe-token-dispatcher-type allgather"], "rows are planned as exchanged")
     return "flex" if flags.get("moe-token-dispatcher-type") == ["flex"] else "alltoall"
 
 

@@ -21,6 +21,7 @@ from shoal.frontend.tracing import Program
 from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.moe.layout import Layout
+from shoal.planning.arithmetic import saved_in_8_bits
 from shoal.planning.beside_products import regathered_bytes
 from shoal.planning.costs import Costs, around_costs, forward_rows, layer_costs, optimizer_costs
 from shoal.planning.kernels import LOSS
@@ -268,6 +269,8 @@ def _layer(setting: Setting, kind: Kind, made: Forecast, machine: Machine) -> La
     if setting.mapping.recompute == "full":
         held = 0
     held -= regathered_bytes(setting, kind)
+    # One of two bytes of each.
+    held -= saved_in_8_bits(setting.shapes["layers"][kind.first], setting.config, setting.mapping)
     weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting.config, setting.mapping)
     working = max(made.memory - weights - saved, 0) + gathered_bytes(setting, kind)
     return Layer(layer_costs(made, setting, kind, machine), saved, working, forward_rows(made))

@@ -192,6 +192,16 @@ def _tau(pairs: Sequence[tuple[float, float]]) -> float:
     return sum(signs) / len(signs) if signs else 1.0
 
 
+def _narrow_sums(made: dict[str, Any], found: list[tuple[dict[str, Any], Plan]], factor: float) -> str:
+    """How far rows of FSDP without EP are off with sums in bfloat16."""
+    offs = [
+        _off(100 * _plan(row["model"], made["machine"], row["mapping"], sum_type="bf16").mfu * factor, row["mfu"])
+        for row, _ in found
+        if row["method"] == "FSDP" and row["mfu"] is not None
+    ]
+    return ", ".join(_percent(off) for off in offs)
+
+
 def folding() -> Table:
     """MFU of mappings."""
     made = _read("folding")
@@ -223,11 +233,12 @@ def folding() -> Table:
     notes = (
         f"The one factor, of all MCore rows, is {factor:.2f}. MFU is of steps without recomputation.",
         "FSDP of Llama3-8x70B holds least while it trains: it is its parameters over tp 8, 116 GB, that fit nowhere before they are cut. "
-        "TP+EP+DP fits in the model if its layers are computed again, with 73 of its 76 GB parameters, gradients and the optimizer's state. What the head works with "
-        "(1 GB), a communicator for each group (0.5 to 0.7 GB of each, NVIDIA/nccl issue 964) and pieces of free memory that are "
+        "TP+EP+DP fits in the model if its layers are computed again: 75 of its 76 GB are parameters, gradients and the optimizer's state, 1 GB is what the head "
+        "works with. A communicator for each group (0.5 to 0.7 GB of each, NVIDIA/nccl issue 964) and pieces of free memory that are "
         "too small are not in it, and what of these was too much is not known; without recomputation, as MFU is simulated, it does not fit, but "
         "neither would MCore of 8x22B-G8T8, which ran.",
-        "FSDP without EP is slower here than published: PyTorch's own, which Megatron-LM refuses with EP, sums in bfloat16.",
+        "FSDP without EP may have been PyTorch's own, which Megatron-LM refuses with EP and which sums in bfloat16: then these rows were "
+        f"{_narrow_sums(made, found, factor)} off.",
     )
     return Table(made["title"], made["source"], made["assumed"], rows, bars, notes)
 

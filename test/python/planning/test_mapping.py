@@ -79,6 +79,8 @@ def test_types_of_sums_and_states_are_read_and_written():
     made = mapping_of(flags, 8)
     assert (made.sum_type, made.state_types) == ("bf16", ("f32", "bf16", "f8E4M3FN"))
     assert mapping_of(megatron_flags(made), 8) == made
+    # PyTorch's sums in the type of parameters there, and in float32 as torchtitan calls it.
+    assert [mapping_of(flags, 8).sum_type for flags in ("--use-torch-fsdp2", "--use-megatron-fsdp", "--training.seq_len 128")] == ["bf16", "f32", "f32"]
     with pytest.raises(shoal.UnsupportedError, match="--exp-avg-dtype int8 is not one of"):
         mapping_of("--use-precision-aware-optimizer --exp-avg-dtype int8", 8)
 
@@ -87,7 +89,7 @@ def test_a_layout_of_stages_says_how_many_there_are():
     with pytest.warns(UserWarning, match="stages are planned with as many whole layers as others"):
         made = mapping_of("--pipeline-model-parallel-size 8 --global-batch-size 64 --pipeline-model-parallel-layout Et*3|(tt|)*29,m|L", 8)
     assert made.stages == 4
-    with pytest.raises(shoal.UnsupportedError, match="has 3 stages, which pp 8 does not divide"):
+    with pytest.raises(shoal.UnsupportedError, match="has 3 stages, which pp 8 does not divide"), pytest.warns(UserWarning):
         mapping_of("--pipeline-model-parallel-size 8 --pipeline-model-parallel-layout Et|t|L", 8)
 
 
@@ -131,6 +133,7 @@ def test_further_tokens_are_read():
     [
         ("--moe-permute-fusion", "--moe-permute-fusion has no effect"),
         ("--decoder-first-pipeline-num-layers 3", "as many whole layers as others"),
+        ("--moe-token-dispatcher-type allgather", "rows are planned as exchanged"),
         ("--exp-avg-dtype bf16", "in float32 without --use-precision-aware-optimizer"),
         ("--recompute-granularity selective", "attention is one kernel that holds no scores"),
         ("--context-parallel-size 2", "a ring is planned as the gather that sends as much"),

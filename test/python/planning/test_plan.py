@@ -240,6 +240,37 @@ def test_a_token_is_sent_once_to_each_device_of_a_node():
     assert sent("flex", 8) == pytest.approx(sent("alltoall", 8))
 
 
+@pytest.mark.parametrize("fields", [{"moe_token_dispatcher_type": "allgather"}, {"moe_expert_capacity_factor": 1.0}])
+def test_rows_are_exchanged_and_balanced(plan, fields):
+    """Whatever the dispatcher; a capacity as large as an expert's share drops nothing of that."""
+    config = from_config("mixtral-8x7b", **{"moe_token_dispatcher_type": "alltoall", **SIZES, **fields}).config
+    assert forecast_of(config, MACHINE, BASE).seconds == plan.seconds
+
+
+def test_rows_that_fill_up_a_capacity_count(plan):
+    fields = {"moe_token_dispatcher_type": "alltoall", "moe_expert_capacity_factor": 2.0, **SIZES}
+    filled = forecast_of(from_config("mixtral-8x7b", **fields, moe_pad_expert_input_to_capacity=True).config, MACHINE, BASE)
+    dropped = forecast_of(from_config("mixtral-8x7b", **fields).config, MACHINE, BASE)
+    assert filled.seconds > dropped.seconds == plan.seconds
+
+
+def test_the_head_works_while_all_is_saved():
+    """Of one stage: logits of 2,048 tokens in bfloat16 and float32, and as much for their cotangent."""
+    few, many = (
+        forecast_of(from_config("mixtral-8x7b", **{**SIZES, "vocab_size": size}).config, MACHINE, Mapping(8, ep=4, sequence=2048)).memory.buffers
+        for size in (1024, 65536)
+    )
+    assert many >= 2048 * 65536 * 6 > few
+
+
+def test_products_of_8_bits_save_bytes():
+    wide, narrow = (wide_plan(type=type, gathers_again=False).memory.activations for type in ("bf16", "f8E4M3FN"))
+    attention, rows = 4096 * 2048, 4096 / 2 * 2 * (2048 + 1024)
+    assert wide - narrow == 2 * (attention + rows)
+    again = [wide_plan(type=type, recompute="selective").memory.activations for type in ("bf16", "f8E4M3FN")]
+    assert again[0] - again[1] == 2 * 4096 * 2048
+
+
 def test_sums_in_bfloat16_are_half_as_long_and_as_large():
     wide, narrow = plan_of(ep=1, pp=1), plan_of(ep=1, pp=1, sum_type="bf16")
     assert narrow.memory.gradients == wide.memory.gradients / 2
