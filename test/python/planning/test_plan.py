@@ -21,7 +21,8 @@ from shoal.planning.arithmetic import active_weights, flops_of_token
 from shoal.planning.command import main
 from shoal.planning.job import programs_of
 from shoal.planning.schedule import in_flight
-from shoal.planning.tables import Bar, exchange, model_of
+from shoal.planning.published_table import Bar
+from shoal.planning.tables import exchange, model_of
 
 MACHINE = shoal.Machine.read("dgx-h100")
 SIZES = {
