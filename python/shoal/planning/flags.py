@@ -22,9 +22,9 @@ __all__ = ["PLAN_FLAGS", "TYPES", "fields_of", "mapping_of"]
 PLAN_FLAGS = {
     "bf16": "the type that is planned for in any case",
     "data-parallel-sharding-strategy": "zero: no_shard 0, optim 1, optim_grads 2, optim_grads_params 3",
-    "fp8-format": "type of the layers' products",
     "exp-avg-dtype": "state_types, with --use-precision-aware-optimizer",
     "exp-avg-sq-dtype": "state_types, with --use-precision-aware-optimizer",
+    "fp8-format": "type of the layers' products",
     "global-batch-size": "global_batch",
     "grad-reduce-in-bf16": "sum_type bf16, in which gradients are added up, too",
     "init-model-with-meta-device": "whole_at_start: parameters in parts are made as these; without it, and on a GPU, they are whole first",
@@ -55,7 +55,10 @@ _UNEVEN = (
     "decoder-last-pipeline-num-layers", "pipeline-model-parallel-layout",
 )  # fmt: skip
 _REFUSED = {name: why for name, why in REFUSED_LAYOUTS.items() if name not in _UNEVEN}
+# Of Megatron-LM's names of types those of machine files.
 TYPES = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "fp8": "f8E4M3FN"}
+# Letters of a layout of stages, written out.
+_LONGEST_LAYOUT = 100_000
 _MODULES = ("core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
 
 
@@ -120,10 +123,11 @@ _SIZES = {"tp", "cp", "pp", "ep", "etp", "stages", "micro_batch", "global_batch"
 
 def fields_of(arguments: str | Sequence[str], devices: int) -> dict[str, Any]:
     """The fields of a mapping that a command line says, without those that it leaves open; errors as of `mapping_of`."""
+    made: dict[str, Any] = {}
     if is_torchtitan(arguments):
         arguments = megatron_of_titan(arguments, devices)
+        made["gathers_again"] = False
     flags = megatron.known_flags(arguments, _REFUSED, (*PLAN_FLAGS, *_FULL))
-    made: dict[str, Any] = {}
     for name, by in _SAID_BY.items():
         if given := [flag for flag in by if flag in flags]:
             made[name] = size(flags, given[0]) if name in _SIZES else _other(name, flags)
@@ -162,11 +166,11 @@ def _stages(flags: Flags, pp: int, devices: int) -> int:
     if "pipeline-model-parallel-layout" not in flags:
         return schedule_of(flags, devices)[1]
     text = one(flags, "pipeline-model-parallel-layout")
-    while group := re.search(r"\(([^()]*)\)\*(\d{1,4})|([^()*])\*(\d{1,4})", text):
+    while (group := re.search(r"\(([^()]*)\)\*(\d{1,4})|([^()*])\*(\d{1,4})", text)) and len(text) < _LONGEST_LAYOUT:
         repeated = (group[1] or group[3]) * int(group[2] or group[4])
         text = text[: group.start()] + repeated + text[group.end() :]
     stages = text.count("|") + 1
-    if stages % pp:
+    if stages % pp or len(text) >= _LONGEST_LAYOUT:
         raise UnsupportedError(f"plan: --pipeline-model-parallel-layout has {stages} stages, which pp {pp} does not divide")
     return stages // pp
 

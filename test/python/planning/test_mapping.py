@@ -91,6 +91,8 @@ def test_a_layout_of_stages_says_how_many_there_are():
     assert made.stages == 4
     with pytest.raises(shoal.UnsupportedError, match="has 3 stages, which pp 8 does not divide"), pytest.warns(UserWarning):
         mapping_of("--pipeline-model-parallel-size 8 --pipeline-model-parallel-layout Et|t|L", 8)
+    with pytest.raises(shoal.UnsupportedError, match="--pipeline-model-parallel-layout has"), pytest.warns(UserWarning):
+        mapping_of("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout (((t|)*9999)*9999)*9999", 2)
 
 
 @pytest.mark.parametrize(
