@@ -14,24 +14,63 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from shoal.models.config import ModelConfig
 from shoal.moe.parameters import OF_EXPERTS
-from shoal.planning.arithmetic import weights_of
+from shoal.planning.arithmetic import saved_in_8_bits, weights_of
 from shoal.planning.costs import attention_seconds, rounding_seconds, sorting_seconds, typed_share
 from shoal.planning.course import Around, Spent
 from shoal.planning.exchanges import Axes, axes_of, exchange_bound
 from shoal.planning.mapping import Mapping
-from shoal.planning.passes import KERNELS, PLAIN, SAVED_H, SAVED_H_AGAIN, SAVED_R
+from shoal.planning.memory import gradient_width
 from shoal.planning.programs import Kind, Setting
 from shoal.simulation.machines import Machine
 
 __all__ = ["LayerBound", "around_bound", "update_bound"]
 
 
-# Bytes of an element that AdamW reads or writes: gradient, master, two moments, what is computed with.
-_UPDATED = 18
+@dataclass(frozen=True)
+class _Kernels:
+    """How many kernels a layer has between products, forward and back, at least, and how often they pass X and what of X is
+    gathered over tp, queries and keys, R and H.
+
+    X: norms, sums of what a layer adds, the router. R: taken in the order of experts, brought home, widened, weighed and
+    summed, and all of that back. H: forward what activations are given and make, back the same with its cotangents.
+    """
+
+    count: int
+    own: float
+    gathered: float
+    heads: float
+    rows: float
+    hidden: float
+
+
+# As programs are now, by how rows reach experts and what is computed again.
+_KERNELS = {
+    ("alltoall", "none"): _Kernels(95, 42, 5, 8, 36, 10),
+    ("alltoall", "selective"): _Kernels(115, 46, 5, 10, 36, 13),
+    ("alltoall", "full"): _Kernels(145, 58, 5, 11, 36, 12),
+    ("sort", "none"): _Kernels(75, 30, 5, 8, 33, 10),
+    ("sort", "selective"): _Kernels(85, 32, 5, 10, 33, 13),
+    ("sort", "full"): _Kernels(100, 42, 5, 11, 33, 12),
+    ("capacity", "none"): _Kernels(20, 20, 0, 4, 3, 10),
+    ("capacity", "selective"): _Kernels(20, 20, 0, 4, 3, 10),
+    ("capacity", "full"): _Kernels(25, 25, 0, 6, 5, 13),
+    ("dense", "none"): _Kernels(55, 36, 5, 8, 0, 10),
+    ("dense", "selective"): _Kernels(70, 40, 5, 10, 0, 12),
+    ("dense", "full"): _Kernels(80, 50, 5, 10, 0, 12),
+}
+# Of activations that are not gated.
+_PLAIN = 0.4
+# How many of H and R the backward pass finds at least: of H what activations are given and make, of R what experts are
+# given and make, and where rows were exchanged what they are weighed as.
+_SAVED_H, _SAVED_H_AGAIN = {True: 3, False: 2}, {True: 2, False: 1}
+_SAVED_R = {"alltoall": 2, "sort": 2, "capacity": 1}
+# Bytes of an element that AdamW reads or writes beside its gradient: master, two moments, what is computed with.
+_UPDATED = 14
 
 
 class _Counts:
@@ -41,9 +80,7 @@ class _Counts:
         moe, factor = config.moe, config.moe.moe_expert_capacity_factor
         self.has_capacity = factor is not None
         self.sends_rows = moe.moe_token_dispatcher_type == "alltoall" and not self.has_capacity
-        self.gathers_tokens = moe.moe_token_dispatcher_type == "allgather"
-        self.has_places = self.has_capacity and moe.moe_token_dispatcher_type in ("allgather", "alltoall")
-        self.rows = moe.moe_router_topk * min(1.0, factor or 1.0)
+        self.rows = moe.moe_router_topk * min(1.0, factor or 1.0, moe.moe_expert_rank_capacity_factor or 1.0)
         self.values, self.hidden = config.hidden_size, moe.moe_ffn_hidden_size
         self.heads = _turned(config)
         self.dense, self.shared = config.intermediate_size, moe.moe_shared_expert_intermediate_size or 0
@@ -52,7 +89,7 @@ class _Counts:
 
 
 class _Sizes:
-    """Of a mapping, bytes of a device. Where tokens are gathered, it has room for the rows of all of ep."""
+    """Of a mapping, bytes of a device."""
 
     def __init__(self, counts: _Counts, mapping: Mapping):
         self.width = 4 if mapping.type == "f32" else 2
@@ -60,9 +97,8 @@ class _Sizes:
         self.own = self.tokens / mapping.tp
         self.rows = self.own * counts.rows
         self.x = self.width * self.own * counts.values
-        room = self.rows * (mapping.ep if counts.gathers_tokens else 1)
-        self.r = self.width * room * counts.values
-        self.h = self.width * room * counts.hidden
+        self.r = self.width * self.rows * counts.values
+        self.h = self.width * self.rows * counts.hidden
         self.heads = self.width * self.tokens * counts.heads / mapping.tp
 
 
@@ -122,7 +158,7 @@ class LayerBound:
     def __init__(self, config: ModelConfig, shapes: Any, kind: Kind, machine: Machine):
         """shapes: of the model's parameters."""
         layer = shapes["layers"][kind.first]
-        self._config, self._counts = config, _Counts(config)
+        self._config, self._counts, self._layer = config, _Counts(config), layer
         self._kind, self._machine, self._moe = kind, machine, layer.get("moe", {})
         blocks = {"attention": layer["attention"], "dense": layer.get("dense"), "shared": self._moe.get("shared")}
         self._blocks = {name: block for name, block in blocks.items() if block}
@@ -167,79 +203,52 @@ class LayerBound:
         )
 
     def _of_experts(self, setting: Setting, sizes: _Sizes, again: bool) -> float:
-        """Products of groups of rows are cut as the dispatcher has it: groups of each part of tokens, hidden units over etp,
-        if weights are not gathered there. Others are one product of all rows."""
+        """Products of groups of rows are cut as the dispatcher has it: groups of each part of tokens, hidden units over etp.
+        Others are one product of all rows."""
         counts = self._counts
         local, shared = math.ceil(counts.experts / setting.mapping.ep), setting.mapping.etp
-        if counts.sends_rows:
-            cuts = [(local * shared, sizes.rows / local, counts.hidden / shared)]
-        elif counts.has_places:
-            cuts = [(local * parts, sizes.rows / local, counts.hidden / parts) for parts in {1, shared}]
-        else:
-            cuts = [(1, sizes.rows * shared, counts.hidden / shared)]
-        return min(self._of_groups(setting, cut, again) for cut in cuts)
-
-    def _of_groups(self, setting: Setting, cut: tuple[int, float, float], again: bool) -> float:
-        """Of so many groups, of so many rows and hidden units."""
-        (batch, rows, hidden), counts = cut, self._counts
+        is_exchanged = counts.sends_rows
+        batch, rows = (local * shared, sizes.rows / local) if is_exchanged else (1, sizes.rows * shared)
+        model, hidden = counts.values, counts.hidden / shared
 
         def price(m: float, n: float, k: float) -> float:
             whole = tuple(math.ceil(size) for size in (m, n, k))
-            seconds = self._machine.price_product(_type(setting), (batch, *whole), 0, counts.sends_rows)
+            seconds = self._machine.price_product(_type(setting), (batch, *whole), 0, is_exchanged)
             return m * n * k / math.prod(whole) * seconds * typed_share(setting.mapping.type, self._machine)
 
         wide = sum(name in self._moe for name in ("wi", "wg"))
         # Weights' gradients need what experts made of each row, where it is weighed behind them.
         last = again and counts.is_postscore
-        up, down = (rows, hidden, counts.values), (rows, counts.values, hidden)
-        return wide * _passes(price, up, again) + _passes(price, down, last)
+        return wide * _passes(price, (rows, hidden, model), again) + _passes(price, (rows, model, hidden), last)
 
     def _kernels(self, setting: Setting, sizes: _Sizes) -> float:
         mapping = setting.mapping
-        each = KERNELS[self._dispatcher(mapping) if self._moe else "dense", mapping.recompute]
+        each = _KERNELS[self._dispatcher(mapping) if self._moe else "dense", mapping.recompute]
         moved = (each.own + each.gathered * (mapping.tp - 1)) * sizes.x + each.heads * sizes.heads + each.rows * sizes.r
-        moved += each.hidden * (1.0 if self._counts.is_gated else PLAIN) * self._hidden(mapping, sizes)
+        moved += each.hidden * (1.0 if self._counts.is_gated else _PLAIN) * self._hidden(mapping, sizes)
         return moved / memory_rate(self._machine) + each.count * self._machine.price_kernel(0)
 
     def _sent(self, setting: Setting, sizes: _Sizes) -> float:
-        """Tokens or weights over tp, keys and sums of gradients over cp, rows over ep and etp: forward, and as much back."""
+        """Tokens or weights over tp, keys over cp, rows over ep and etp: forward, and as much back."""
         mapping, width, machine = setting.mapping, sizes.width, self._machine
         tp, cp = axes_of(setting, "tp"), axes_of(setting, "cp")
         total = 0.0
         for name, weights in self._weights.items():
             # Again in front of it, and behind attention, as what follows is computed again, too.
             again = (mapping.recompute == "full") * (2 if name == "attention" else 1)
-            times = (4 if mapping.sequence_parallel else 2) + again
+            times = (3 + self._scattered() if mapping.sequence_parallel else 2) + again
             sent = sizes.x * (mapping.tp - 1)
             if name == "shared":
                 # Nothing says that it is tokens that are gathered: it could be weights, a third of them at least.
                 sent = min(sent, width * weights / 3 * (mapping.tp - 1) / mapping.tp)
             total += times * sent_bound(machine, tp, sent)
         total += 2 * sent_bound(machine, cp, _keys(setting, sizes))
-        # What is whole over cp is summed there by each micro-batch.
-        shared = sum(self._weights.values())
-        total += sent_bound(machine, cp, width * shared / mapping.tp * (mapping.cp - 1) / mapping.cp)
-        if not self._moe:
-            return total
-        is_exchanged = self._dispatcher(mapping) == "alltoall"
-        return total + (self._rows_sent(setting, sizes) if is_exchanged else self._tokens_sent(setting, sizes))
+        is_exchanged = self._moe and self._dispatcher(mapping) == "alltoall"
+        return total + (self._rows_sent(setting, sizes) if is_exchanged else 0.0)
 
-    def _tokens_sent(self, setting: Setting, sizes: _Sizes) -> float:
-        """Over ep and etp, to experts and back, as tokens or as rows, and over etp weights instead; the same of cotangents.
-        Where tokens are not gathered, rows of experts that are elsewhere."""
-        if not self._counts.has_places:
-            return 0.0
-        mapping, machine = setting.mapping, self._machine
-        rows = sizes.width * sizes.rows * self._counts.values
-        over_ep = min(sizes.x, rows / (1 if self._counts.gathers_tokens else mapping.ep)) * (mapping.ep - 1)
-        over_etp = min(min(sizes.x, rows) * (mapping.etp - 1), self._weights_sent(mapping, sizes))
-        seconds = (4 + (mapping.recompute == "full")) * sent_bound(machine, axes_of(setting, "ep"), over_ep)
-        return seconds + 4 * sent_bound(machine, axes_of(setting, "etp"), over_etp)
-
-    def _weights_sent(self, mapping: Mapping, sizes: _Sizes) -> float:
-        """Bytes of those that are on the other devices of etp, of half of them."""
-        weights = sum(weights_of(self._moe[name]) for name in ("wi", "wo"))
-        return sizes.width * weights / 2 / mapping.ep * (mapping.etp - 1) / mapping.etp
+    def _scattered(self) -> float:
+        """Of a scatter that may lie beside products, what these take longer."""
+        return self._machine.overlap_tax if self._machine.overlaps else 1.0
 
     def _rows_sent(self, setting: Setting, sizes: _Sizes) -> float:
         """To experts and back, and the same of cotangents. Places of sequences lie over cp and tp, and rows one behind the
@@ -254,20 +263,22 @@ class LayerBound:
             total += times * exchange_bound(machine, setting, sizes.x, sizes.r)
             # Their numbers first; and how many there are in each of the four exchanges.
             total += machine.price("all_gather", ep, 0) + 4 * machine.price("all_to_all", ep, 0)
-        fewest = min(sizes.r * (mapping.etp - 1), self._weights_sent(mapping, sizes))
-        return total + 4 * sent_bound(machine, axes_of(setting, "etp"), fewest)
+        weights = sum(weights_of(self._moe[name]) for name in ("wi", "wo"))
+        weights_sent = sizes.width * weights / 2 / mapping.ep * (mapping.etp - 1) / mapping.etp
+        return total + 4 * sent_bound(machine, axes_of(setting, "etp"), min(sizes.r * (mapping.etp - 1), weights_sent))
 
     def saved(self, mapping: Mapping) -> float:
         """Bytes that its backward pass finds saved: what it is given, what norms, products and attention were given and
         made."""
         sizes, dispatcher = _Sizes(self._counts, mapping), self._dispatcher(mapping)
-        held = (SAVED_H if mapping.recompute == "none" else SAVED_H_AGAIN)[self._counts.is_gated]
+        held = (_SAVED_H if mapping.recompute == "none" else _SAVED_H_AGAIN)[self._counts.is_gated]
         saved = _held_of_x(mapping) * sizes.x + _values(self._config, mapping, sizes)
         if self._moe:
             # What is exchanged is not sent again.
             is_again = mapping.recompute != "none" and dispatcher != "alltoall"
-            saved += (min(SAVED_R[dispatcher], 1) if is_again else SAVED_R[dispatcher]) * sizes.r
-        return saved + held * self._hidden(mapping, sizes)
+            saved += (min(_SAVED_R[dispatcher], 1) if is_again else _SAVED_R[dispatcher]) * sizes.r
+        saved += held * self._hidden(mapping, sizes)
+        return saved - saved_in_8_bits(self._layer, self._config, mapping)
 
     def _hidden(self, mapping: Mapping, sizes: _Sizes) -> float:
         """H, also of what is beside experts."""
@@ -276,12 +287,9 @@ class LayerBound:
         return sizes.h + sizes.width * sizes.tokens * self._counts.shared / mapping.tp
 
     def _dispatcher(self, mapping: Mapping) -> str:
-        is_cut, counts = mapping.ep * mapping.etp > 1, self._counts
-        if counts.sends_rows:
-            return "alltoall" if is_cut else "sort"
-        if counts.gathers_tokens and is_cut:
-            return "allgather"
-        return "slots" if counts.has_places else "capacity"
+        if not self._counts.sends_rows:
+            return "capacity"
+        return "alltoall" if mapping.ep * mapping.etp > 1 else "sort"
 
 
 @functools.cache
@@ -328,10 +336,10 @@ def _keys(setting: Setting, sizes: _Sizes) -> float:
 
 def _held_of_x(mapping: Mapping) -> int:
     """How many: what a layer is given and adds to; what its norms make, if that is not computed again, in front of attention
-    gathered over tp, which is not sent again."""
+    gathered over tp, which is sent again where that is said."""
     if mapping.recompute == "none":
-        return 3 + mapping.tp
-    return 2 + (mapping.tp if mapping.tp > 1 else 0)
+        return 4
+    return 2 + (mapping.tp > 1)
 
 
 def _values(config: ModelConfig, mapping: Mapping, sizes: _Sizes) -> float:
@@ -359,8 +367,7 @@ def around_bound(setting: Setting, machine: Machine) -> Around:
     def price(m: float, n: float, k: float) -> float:
         return product_bound(machine, setting, (m, n, k), mapping.tp)
 
-    seconds = _passes(price, shape, False)
-    seconds += 3 * logits / memory_rate(machine)
+    seconds = _passes(price, shape, False) + 3 * logits / memory_rate(machine)
     return Around(Spent(computed=seconds), behind=seconds)
 
 
@@ -373,23 +380,21 @@ def update_bound(setting: Setting, kinds: Sequence[Kind], machine: Machine) -> l
 
 
 def _update(setting: Setting, tree: Any, machine: Machine) -> Spent:
-    """Sums of float32 and gathers of what is computed with: of experts over edp, of all else over dp, each device of
-    those that have the same a part."""
+    """Sums of gradients and gathers of what is computed with: of experts over edp, of all else over cp and dp, each device
+    of those that have the same a part."""
     mapping, width = setting.mapping, 4 if setting.mapping.type == "f32" else 2
+    wide = gradient_width(mapping)
     moe = tree.get("moe", {})
     of_experts = sum(weights_of(node) for name, node in moe.items() if name in OF_EXPERTS)
-    parts = {
-        "edp": of_experts / (mapping.etp * mapping.ep),
-        "dp": (weights_of(tree) - of_experts) / (mapping.tp * mapping.cp),
-    }
+    parts = {("edp",): of_experts / (mapping.etp * mapping.ep), ("cp", "dp"): (weights_of(tree) - of_experts) / mapping.tp}
     sums = gathers = held = 0.0
-    for role, elements in parts.items():
-        axes = axes_of(setting, role)
+    for roles, elements in parts.items():
+        axes = axes_of(setting, *roles)
         copies = math.prod(size for size, _ in axes)
         held += elements / copies
         if copies == 1:
             continue
         sent = elements * (copies - 1) / copies
-        sums += min(machine.price("reduce_scatter", axes, int(4 * sent)), machine.price("all_reduce", axes, int(8 * sent)))
+        sums += min(machine.price("reduce_scatter", axes, int(wide * sent)), machine.price("all_reduce", axes, int(2 * wide * sent)))
         gathers += machine.price("all_gather", axes, int(width * sent)) if mapping.zero else 0.0
-    return Spent(sums=sums, update=_UPDATED * held / memory_rate(machine), gathers=gathers)
+    return Spent(sums=sums, update=(_UPDATED + wide) * held / memory_rate(machine), gathers=gathers)

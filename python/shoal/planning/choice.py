@@ -172,7 +172,7 @@ def _any_fits(programs: Programs, space: Space) -> bool:
     for number in totals.argsort(kind="stable")[:3].tolist():
         if totals[number] > programs.machine.memory:
             return False
-        programs.make(space[number], "layer")
+        programs.make(space[number], "layer", "around")
         if bounds.memory(space[number]).total <= programs.machine.memory:
             return True
     return False

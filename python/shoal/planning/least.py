@@ -61,17 +61,19 @@ class Bounds:
         return step_of(mapping, self._programs.machine, counted, whole, send).seconds
 
     def memory(self, mapping: Mapping) -> Memory:
-        """Bytes at least; all there are once its layers were simulated."""
-        return self._memory(mapping, self._programs.held(mapping), self._saved(mapping))
+        """Bytes at least; all there are once its layers and what is around them were simulated."""
+        parts = self._programs.held(mapping), self._saved(mapping), self._programs.head_working(mapping)
+        return self._memory(mapping, *parts)
 
     def memory_of_all(self, space: Space) -> Memory:
         """The same of each mapping of a job."""
-        held = space.column(names_of("optimizer"), self._programs.held)
-        return self._memory(space, held, space.column(names_of("layer"), self._saved))
+        held = space.column((*names_of("optimizer"), "state_types"), self._programs.held)
+        head = space.column((*names_of("around"), "stage_devices", "zero"), self._programs.head_working)
+        return self._memory(space, held, space.column(names_of("layer"), self._saved), head)
 
-    def _memory(self, mapping: Mapping | Space, held: Any, layers: Any) -> Memory:
+    def _memory(self, mapping: Mapping | Space, held: Any, layers: Any, head: Any) -> Memory:
         saved, working = ([each[place] for each in layers] for place in range(2))
-        return memory_of(mapping, self._programs.kinds, held, saved, reduce(np.maximum, working))
+        return memory_of(mapping, self._programs.kinds, held, saved, reduce(np.maximum, working, head))
 
     def _saved(self, mapping: Mapping) -> list[tuple[float, float]]:
         """Bytes of a layer of each kind that its backward pass finds, and that it works with."""

@@ -122,13 +122,9 @@ def where(mapping, programs):
     return f"{mapping} of {programs.machine.name}, micro-batches of {mapping.micro_batch}, {mapping.recompute}"
 
 
-# How rows reach experts: exchanged; with room for some of each expert, exchanged, or of tokens that are gathered.
-DISPATCHED = [
-    {},
-    {"moe_token_dispatcher_type": "allgather", "moe_expert_capacity_factor": 1.0},
-    {"moe_expert_capacity_factor": 1.25},
-]
-DRAWN = [(seed, DISPATCHED[0]) for seed in range(24)] + [(seed, DISPATCHED[1 + seed % 2]) for seed in range(24, 48)]
+# Experts with a capacity have room for fewer rows, or for more.
+ROOMS = [{"moe_expert_capacity_factor": 0.5}, {"moe_expert_capacity_factor": 1.25, "moe_pad_expert_input_to_capacity": True}]
+DRAWN = [(seed, {}) for seed in range(24)] + [(seed, ROOMS[seed % 2]) for seed in range(24, 36)]
 
 
 @pytest.mark.parametrize("seed, fields", DRAWN, ids=[seed for seed, _ in DRAWN])
@@ -140,9 +136,20 @@ def test_bounds_are_below_what_is_simulated(seed, fields):
     programs.make(mapping, "layer", "around", "optimizer")
     made, after = plan_of(programs.config, programs, mapping), Bounds(programs)
     assert after.seconds(mapping) == pytest.approx(made.seconds, rel=1e-12)
+    assert after.memory(mapping).total == pytest.approx(made.memory.total, rel=1e-12)
     for each, (seconds, memory) in least.items():
         assert 0 < seconds <= after.seconds(each) * (1 + 1e-9), where(each, programs)
         assert memory <= after.memory(each).total * (1 + 1e-9), where(each, programs)
+
+
+def test_bounds_count_rows_that_a_capacity_lets_through():
+    """Of products that take most of a layer."""
+    fields = {"moe_token_dispatcher_type": "alltoall", "moe_expert_capacity_factor": 0.5}
+    programs = programs_of(from_config("mixtral-8x7b", num_hidden_layers=1, **fields).config, shoal.Machine.read("dgx-h100"))
+    mapping = Mapping(8, ep=8, global_batch=8)
+    least = Bounds(programs).seconds(mapping)
+    programs.make(mapping, "layer", "around", "optimizer")
+    assert 0.8 * Bounds(programs).seconds(mapping) < least < Bounds(programs).seconds(mapping)
 
 
 # What steps and memory depend on beside sizes.
@@ -214,7 +221,7 @@ def test_what_holds_is_held():
 
 
 def test_gathered_tokens_are_planned_by_few_programs():
-    """Where the bounds of a dispatcher are far from its programs, most of a space is simulated."""
+    """Where bounds of a dispatcher are far from its programs, most of a space is simulated."""
     config = model("mixtral-8x7b", moe_token_dispatcher_type="allgather", moe_expert_capacity_factor=1.0)
     made = plan(config, machine="dgx-h100", devices=8, global_batch=32, sequence=1024, pp=1, micro_batch=1)
     assert made.programs <= 40 and made.gap <= 0.01
@@ -232,7 +239,7 @@ def test_nothing_fits():
     told = r"none of \d+ mappings fits: the smallest, .*, holds .* of it optimizer .*; \d+ devices fit"
     with pytest.raises(NothingFitsError, match=told):
         choose(machine=small_machine(2.25e9), devices=4)
-    with pytest.raises(NothingFitsError, match="nor does any of dgx-h100's 8192 devices"):
+    with pytest.raises(NothingFitsError, match="nor does any of dgx-h100's 16384 devices"):
         choose(machine=small_machine(2.001e9), devices=4)
 
 
