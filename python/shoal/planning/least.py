@@ -62,17 +62,19 @@ class Bounds:
         return step_of(mapping, self._programs.machine, counted, whole, send).seconds
 
     def memory(self, mapping: Mapping) -> Memory:
-        """Bytes at least; all there are once its layers were simulated."""
-        return self._memory(mapping, self._programs.held(mapping), self._saved(mapping))
+        """Bytes at least; all there are once its layers, and what is around them, were simulated."""
+        return self._memory(mapping, self._programs.held(mapping), self._saved(mapping), self._programs.head_working(mapping))
 
     def memory_of_all(self, space: Sequence[Mapping]) -> Memory:
         """The same of each mapping of a job."""
         held = column_of(space, lambda mapping: (key_of("optimizer", mapping), mapping.state_types, mapping.pp > 1), self._programs.held)
-        return self._memory(Columns(space), held, column_of(space, partial(key_of, "layer"), self._saved))
+        layers = column_of(space, partial(key_of, "layer"), self._saved)
+        heads = column_of(space, lambda mapping: (key_of("optimizer", mapping), key_of("around", mapping), mapping.pp > 1), self._programs.head_working)
+        return self._memory(Columns(space), held, layers, heads)
 
-    def _memory(self, mapping: Mapping | Columns, held: Any, layers: Any) -> Memory:
+    def _memory(self, mapping: Mapping | Columns, held: Any, layers: Any, head: Any) -> Memory:
         saved, working = ([each[place] for each in layers] for place in range(2))
-        return memory_of(mapping, self._programs.kinds, held, saved, reduce(np.maximum, working))
+        return memory_of(mapping, self._programs.kinds, held, saved, reduce(np.maximum, working, head))
 
     def _saved(self, mapping: Mapping) -> list[tuple[float, float]]:
         """Bytes of a layer of each kind that its backward pass finds, and that it works with."""
