@@ -98,9 +98,13 @@ def step_of(
     most = layers_of_stage(sum(count for _, count in layers), mapping.pp)
     sums = gathers = 0.0
     if mapping.zero < 2:
-        sums = _beside(_of_stage("sums", mapping, layers, around), mapping.sums_beside, _BACKWARD * each_batch, most, machine)
+        sums = _of_stage("sums", mapping, layers, around)
+        if mapping.sums_beside:
+            sums = _beside(sums, mapping, _BACKWARD * each_batch, most, machine)
     if mapping.zero < 3:
-        gathers = _beside(_of_stage("gathers", mapping, layers, around), mapping.gathers_beside, _FORWARD * each_batch, most, machine)
+        gathers = _of_stage("gathers", mapping, layers, around)
+        if mapping.gathers_beside:
+            gathers = _beside(gathers, mapping, _FORWARD * each_batch, most, machine)
     parts = {
         "micro-batches": passed.work,
         "pipeline's waiting": passed.bubble,
@@ -173,12 +177,21 @@ def _of_stage(name: str, mapping: Mapping, layers: Sequence[tuple[Spent, int]], 
     return sum(getattr(each, name) * share for (each, _), share in zip(layers, shares)) + getattr(around.spent, name)
 
 
-def _beside(seconds: float, is_beside: bool, room: float, layers: float, machine: Machine) -> float:
-    """How much longer a step is for what each of so many layers sends while another one computes, and room is as long as all of
-    them compute. The first one to gather, and the last one to sum, have nothing beside them; kernels are slower meanwhile."""
-    if not is_beside or not machine.overlaps:
+def _beside(seconds: float, mapping: Mapping, computed: float, layers: float, machine: Machine) -> float:
+    """How much longer a step is for what a device's layers send once a step beside kernels, which are slower meanwhile. computed:
+    of a micro-batch, by all of these layers.
+
+    A layer's gradients are complete when the last micro-batch has passed it: they are summed while this passes the layers
+    before it, and the first one's when nothing is left to compute. Of several stages a device, as many micro-batches as the
+    pipeline has devices pass one after the other (Megatron-LM's interleaved schedule), so that one stage's are summed while
+    that many pass another one. Gathers of parameters are the same from the other end.
+    """
+    if not machine.overlaps:
         return seconds
-    exposed = np.maximum(seconds - room * (layers - 1) / layers, seconds / layers)
+    stages = mapping.stages
+    together = np.where(stages > 1, np.minimum(mapping.pp, mapping.micro_batches), 1)
+    others, own = together * computed * (1 - 1 / stages), computed * np.maximum(1 / stages - 1 / layers, 0.0)
+    exposed = np.maximum(np.maximum(seconds - others, seconds / stages) - own, seconds / layers)
     return exposed + (seconds - exposed) * machine.overlap_tax
 
 

@@ -160,6 +160,7 @@ FIXED = [
     {"zero": 2, "exchange_beside": True},
     {"zero": 3, "mtp": 2, "whole_at_start": True, "sums_beside": False},
     {"mtp": 1, "gathers_beside": False},
+    {"type": "f8E4M3FN", "sum_type": "bf16", "state_types": ("f32", "bf16", "bf16"), "gathers_again": False},
 ]
 
 

@@ -59,6 +59,17 @@ def test_the_first_layer_gathers_and_the_last_one_sums_beside_nothing():
     assert parts["sums of gradients"] == pytest.approx(10 - 6 + 0.2 * 6)
 
 
+def test_gradients_of_a_stage_are_summed_while_micro_batches_pass_the_others():
+    """Of two stages a device, of two layers each, 10 s of sums: the last stage's are complete when two micro-batches have 4 s
+    each of the first one to go back through; what is left, half of all, has one more layer's 2 s beside it."""
+    machine = Machine.read("h800")
+    mapping = Mapping(devices=2, pp=2, stages=2, global_batch=4, sums_beside=True)
+    parts = step_of(mapping, machine, [(Spent(computed=3.0, sums=2.5), 8)], Around(), 0).parts
+    assert parts["sums of gradients"] == pytest.approx(5 - 2 + 0.2 * 7)
+    slow = step_of(mapping, machine, [(Spent(computed=3.0, sums=5.0), 8)], Around(), 0).parts
+    assert slow["sums of gradients"] == pytest.approx(20 - 8 - 2 + 0.2 * 10)
+
+
 def test_what_is_in_parts_moves_beside_the_kernels_of_its_pass():
     """Forward 0.5 s beside 1 s, back 1.5 s beside 2 s."""
     parts = step_on_h800([(Spent(computed=3.0, sums=1.0, gathers=0.5), 1)], zero=3)
