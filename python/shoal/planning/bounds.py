@@ -14,61 +14,23 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shoal.models.config import ModelConfig
 from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.arithmetic import saved_in_8_bits, weights_of
-from shoal.planning.costs import attention_seconds, rounding_seconds, typed_share
+from shoal.planning.costs import attention_seconds, rounding_seconds, sorting_seconds, typed_share
 from shoal.planning.course import Around, Spent
-from shoal.planning.exchanges import Axes, axes_of, exchange_bound
+from shoal.planning.exchanges import Axes, axes_of, exchange_bound, numbers_bound
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import gradient_width
+from shoal.planning.passes import KERNELS, PLAIN, SAVED_H, SAVED_H_AGAIN, SAVED_R
 from shoal.planning.programs import Kind, Setting
 from shoal.simulation.machines import Machine
 
 __all__ = ["LayerBound", "around_bound", "update_bound"]
 
 
-@dataclass(frozen=True)
-class _Kernels:
-    """How many kernels a layer has between products, forward and back, at least, and how often they pass X and what of X is
-    gathered over tp, queries and keys, R and H.
-
-    X: norms, sums of what a layer adds, the router. R: taken in the order of experts, brought home, widened, weighed and
-    summed, and all of that back. H: forward what activations are given and make, back the same with its cotangents.
-    """
-
-    count: int
-    own: float
-    gathered: float
-    heads: float
-    rows: float
-    hidden: float
-
-
-# As programs are now, by how rows reach experts and what is computed again.
-_KERNELS = {
-    ("alltoall", "none"): _Kernels(95, 42, 5, 8, 36, 10),
-    ("alltoall", "selective"): _Kernels(115, 46, 5, 10, 36, 13),
-    ("alltoall", "full"): _Kernels(145, 58, 5, 11, 36, 12),
-    ("sort", "none"): _Kernels(75, 30, 5, 8, 33, 10),
-    ("sort", "selective"): _Kernels(85, 32, 5, 10, 33, 13),
-    ("sort", "full"): _Kernels(100, 42, 5, 11, 33, 12),
-    ("capacity", "none"): _Kernels(20, 20, 0, 4, 3, 10),
-    ("capacity", "selective"): _Kernels(20, 20, 0, 4, 3, 10),
-    ("capacity", "full"): _Kernels(25, 25, 0, 6, 5, 13),
-    ("dense", "none"): _Kernels(55, 36, 5, 8, 0, 10),
-    ("dense", "selective"): _Kernels(70, 40, 5, 10, 0, 12),
-    ("dense", "full"): _Kernels(80, 50, 5, 10, 0, 12),
-}
-# Of activations that are not gated.
-_PLAIN = 0.4
-# How many of H and R the backward pass finds at least: of H what activations are given and make, of R what experts are
-# given and make, and where rows were exchanged what they are weighed as.
-_SAVED_H, _SAVED_H_AGAIN = {True: 3, False: 2}, {True: 2, False: 1}
-_SAVED_R = {"alltoall": 2, "sort": 2, "capacity": 1}
 # Bytes of an element that AdamW reads or writes beside its gradient: master, two moments, what is computed with.
 _UPDATED = 14
 
@@ -80,7 +42,7 @@ class _Counts:
         moe, factor = config.moe, config.moe.moe_expert_capacity_factor
         self.has_capacity = factor is not None
         self.sends_rows = moe.moe_token_dispatcher_type == "alltoall" and not self.has_capacity
-        self.rows = moe.moe_router_topk * min(1.0, factor or 1.0)
+        self.rows = moe.moe_router_topk * min(1.0, factor or 1.0, moe.moe_expert_rank_capacity_factor or 1.0)
         self.values, self.hidden = config.hidden_size, moe.moe_ffn_hidden_size
         self.heads = _turned(config)
         self.dense, self.shared = config.intermediate_size, moe.moe_shared_expert_intermediate_size or 0
@@ -177,7 +139,7 @@ class LayerBound:
         sizes = _Sizes(self._counts, setting.mapping)
         computed = attention_seconds(setting, self._kind, self._machine) if setting.mapping.fused_attention else 0.0
         computed += self._products(setting, sizes) + self._kernels(setting, sizes)
-        computed += rounding_seconds(setting, self._kind, self._machine)
+        computed += rounding_seconds(setting, self._kind, self._machine) + sorting_seconds(setting, self._kind, self._machine)
         return self._sent(setting, sizes), computed
 
     def _once(self, key: Hashable, find: Callable[[], float]) -> float:
@@ -223,9 +185,10 @@ class LayerBound:
 
     def _kernels(self, setting: Setting, sizes: _Sizes) -> float:
         mapping = setting.mapping
-        each = _KERNELS[self._dispatcher(mapping) if self._moe else "dense", mapping.recompute]
+        way = "flex" if mapping.dispatch == "flex" else self._dispatcher(mapping)
+        each = KERNELS[way if self._moe else "dense", mapping.recompute]
         moved = (each.own + each.gathered * (mapping.tp - 1)) * sizes.x + each.heads * sizes.heads + each.rows * sizes.r
-        moved += each.hidden * (1.0 if self._counts.is_gated else _PLAIN) * self._hidden(mapping, sizes)
+        moved += each.hidden * (1.0 if self._counts.is_gated else PLAIN) * self._hidden(mapping, sizes)
         return moved / memory_rate(self._machine) + each.count * self._machine.price_kernel(0)
 
     def _sent(self, setting: Setting, sizes: _Sizes) -> float:
@@ -259,10 +222,7 @@ class LayerBound:
         moved = _moved(mapping.micro_batch, mapping.cp * mapping.tp)
         total = 4 * sent_bound(machine, axes_of(setting, "cp", "tp"), sizes.x * moved)
         if mapping.ep > 1:
-            ep = axes_of(setting, "ep")
-            total += times * exchange_bound(machine, setting, sizes.x, sizes.r)
-            # Their numbers first; and how many there are in each of the four exchanges.
-            total += machine.price("all_gather", ep, 0) + 4 * machine.price("all_to_all", ep, 0)
+            total += times * exchange_bound(machine, setting, sizes.x, sizes.r) + numbers_bound(machine, setting)
         weights = sum(weights_of(self._moe[name]) for name in ("wi", "wo"))
         weights_sent = sizes.width * weights / 2 / mapping.ep * (mapping.etp - 1) / mapping.etp
         return total + 4 * sent_bound(machine, axes_of(setting, "etp"), min(sizes.r * (mapping.etp - 1), weights_sent))
@@ -271,12 +231,12 @@ class LayerBound:
         """Bytes that its backward pass finds saved: what it is given, what norms, products and attention were given and
         made."""
         sizes, dispatcher = _Sizes(self._counts, mapping), self._dispatcher(mapping)
-        held = (_SAVED_H if mapping.recompute == "none" else _SAVED_H_AGAIN)[self._counts.is_gated]
+        held = (SAVED_H if mapping.recompute == "none" else SAVED_H_AGAIN)[self._counts.is_gated]
         saved = _held_of_x(mapping) * sizes.x + _values(self._config, mapping, sizes)
         if self._moe:
             # What is exchanged is not sent again.
             is_again = mapping.recompute != "none" and dispatcher != "alltoall"
-            saved += (min(_SAVED_R[dispatcher], 1) if is_again else _SAVED_R[dispatcher]) * sizes.r
+            saved += (min(SAVED_R[dispatcher], 1) if is_again else SAVED_R[dispatcher]) * sizes.r
         saved += held * self._hidden(mapping, sizes)
         return saved - saved_in_8_bits(self._layer, self._config, mapping)
 
@@ -302,10 +262,12 @@ def memory_rate(machine: Machine) -> float:
 
 def sent_bound(machine: Machine, axes: Axes, bytes: float) -> float:
     """Seconds in which devices of a group can send so many bytes each, by the fastest collective."""
-    if not axes or bytes <= 0:
-        return 0.0
-    kinds = ("all_gather", "reduce_scatter", "all_to_all", "permute")
-    return min(machine.price(kind, axes, int(bytes)) for kind in kinds)
+    return _fastest(machine, tuple(axes), int(bytes)) if axes and bytes > 0 else 0.0
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _fastest(machine: Machine, axes: Sequence[tuple[int, int]], bytes: int) -> float:
+    return min(machine.price(kind, axes, bytes) for kind in ("all_gather", "reduce_scatter", "all_to_all", "permute"))
 
 
 @functools.cache
@@ -365,8 +327,7 @@ def around_bound(setting: Setting, machine: Machine) -> Around:
     def price(m: float, n: float, k: float) -> float:
         return product_bound(machine, setting, (m, n, k), mapping.tp)
 
-    seconds = _passes(price, shape, False)
-    seconds += 3 * logits / memory_rate(machine)
+    seconds = _passes(price, shape, False) + 3 * logits / memory_rate(machine)
     return Around(Spent(computed=seconds), behind=seconds)
 
 

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shoal.errors import InputError
 from shoal.executable.beside import interruptible
 from shoal.models.config import ModelConfig
+from shoal.planning.columns import Space
 from shoal.planning.forecasts import Programs
 from shoal.planning.job import Plan, check_machine, plan_of, programs_of
 from shoal.planning.least import Bounds
@@ -79,7 +80,7 @@ def plan(
     devices: int,
     global_batch: int | None = None,
     sequence: int = 4096,
-    within: float = 0.02,
+    within: float = 0.01,
     top: int = 5,
     proven: int = 1,
     against: Mapping | None = None,
@@ -107,7 +108,7 @@ def plan(
 def _chosen(config: ModelConfig, machine: Machine, job: Job, rest: tuple[Any, ...]) -> Choice:
     within, top, proven, against, told = rest
     programs = programs_of(config, machine)
-    space = list(mappings(programs.config, machine, job))
+    space = mappings(programs.config, machine, job)
     if not space:
         raise InputError(f"plan: no mapping of {job.devices} devices has a global batch of {job.global_batch}{_said(job)}")
     made = search(config, programs, space, within, max(top, proven), proven, told)
@@ -156,20 +157,22 @@ def _devices_that_fit(config: ModelConfig, machine: Machine, job: Job) -> int | 
         programs = programs_of(config, machine)
         batch = job.global_batch if job.global_batch >= devices else devices
         space = mappings(programs.config, machine, replace(least, devices=devices, global_batch=batch))
-        if _any_fits(programs, list(space)):
+        if _any_fits(programs, space):
             return devices
         devices *= 2
     return None
 
 
-def _any_fits(programs: Programs, space: Sequence[Mapping]) -> bool:
+def _any_fits(programs: Programs, space: Space) -> bool:
     """Of those that hold least by their bounds, three are simulated."""
+    if not space:
+        return False
     bounds = Bounds(programs)
-    totals = sorted((bounds.memory(mapping).total, number) for number, mapping in enumerate(space))
-    for total, number in totals[:3]:
-        if total > programs.machine.memory:
+    totals = bounds.memory_of_all(space).total
+    for number in totals.argsort(kind="stable")[:3].tolist():
+        if totals[number] > programs.machine.memory:
             return False
-        programs.make(space[number], "layer")
+        programs.make(space[number], "layer", "around")
         if bounds.memory(space[number]).total <= programs.machine.memory:
             return True
     return False

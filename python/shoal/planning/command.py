@@ -23,7 +23,7 @@ from shoal.planning.choice import NothingFitsError, plan
 from shoal.planning.choice_text import choice_as_json, choice_as_text
 from shoal.planning.fitting import smallest_change
 from shoal.planning.flags import fields_of, mapping_of
-from shoal.planning.job import forecast_of
+from shoal.planning.job import forecast_of, programs_of
 from shoal.planning.mapping import SCHEDULES
 from shoal.planning.search import Progress
 from shoal.planning.text import as_json, as_text
@@ -63,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     choosing.add_argument("--seq-length", type=int, metavar="S", help="tokens of a sequence (default: 4096)")
     choosing.add_argument("--top", type=int, metavar="K",
                           help="show the K best, none of which another mapping is in front of (default: 1, and others that are simulated anyway)")  # fmt: skip
-    choosing.add_argument("--within", type=float, default=2.0, metavar="PERCENT",
-                          help="how much shorter the step of another mapping may be; 0 looks until none is (default: 2)")  # fmt: skip
+    choosing.add_argument("--within", type=float, default=1.0, metavar="PERCENT",
+                          help="how much shorter the step of another mapping may be; 0 looks until none is (default: 1)")  # fmt: skip
     choosing.add_argument("--fixed", metavar="FLAGS", help="what holds of the mapping and the job: all words that follow")
     choosing.add_argument("--against", metavar="FLAGS", help="a mapping to compare with: all words that follow")
     return parser
@@ -148,8 +148,9 @@ def _forecast(
     given: argparse.Namespace, config: ModelConfig, machine: Machine, flags: Sequence[str], name: str
 ) -> tuple[int, str]:
     fields = {"schedule": given.schedule} if given.schedule else {}
-    made = forecast_of(config, machine, mapping_of(flags, given.devices, **fields))
-    change = None if made.fits or given.json else smallest_change(made)
+    programs = programs_of(config, machine)
+    made = forecast_of(config, machine, mapping_of(flags, given.devices, **fields), programs)
+    change = None if made.fits or given.json else smallest_change(made, programs)
     return 0 if made.fits else 3, json.dumps(as_json(made), indent=1) if given.json else as_text(made, change, name)
 
 

@@ -18,7 +18,7 @@ from shoal.planning.programs import Setting
 from shoal.simulation.forecast import Row
 from shoal.simulation.machines import Machine
 
-__all__ = ["CHUNK", "Axes", "axes_of", "exchange_bound", "sent_share", "with_copies_once"]
+__all__ = ["CHUNK", "Axes", "axes_of", "exchange_bound", "numbers_bound", "sent_share", "with_copies_once"]
 
 # Tokens of which a node has what came from others before it passes them on (DeepEP's branch hybrid-ep at 7febc6e).
 CHUNK = 128
@@ -70,13 +70,25 @@ def _within(row: Row, share: float, between: float, chunk: float) -> Row:
 def exchange_bound(machine: Machine, setting: Setting, tokens: float, rows: float) -> float:
     """Seconds of rows one way, from bytes of a device's tokens and of their choices, over several devices of ep: of choices
     at once, or of tokens between nodes and beside that of copies within one."""
-    layout, moe, e = setting.layout, setting.config.moe, setting.mapping.ep
-    nodes, outer = layout.nodes("ep"), layout.outer("ep")
+    moe, e = setting.config.moe, setting.mapping.ep
+    nodes = setting.layout.nodes("ep")
     local = e // nodes
     rows *= sent_share(setting)
-    within = _along(layout, [axis for axis in layout.axes("ep") if axis not in outer])
+    within, between = _ways(setting.layout)
     seconds = machine.price("all_to_all", within, int(rows * (local - 1) / local)) if local > 1 else 0.0
     if nodes > 1:
         mean = mean_places(moe, moe.moe_router_topk, nodes, -(-moe.num_experts // e) * local)
-        seconds = max(seconds, machine.price("all_to_all", _along(layout, outer), int(tokens * mean * (nodes - 1) / nodes)))
+        seconds = max(seconds, machine.price("all_to_all", between, int(tokens * mean * (nodes - 1) / nodes)))
     return seconds
+
+
+def numbers_bound(machine: Machine, setting: Setting) -> float:
+    """Seconds of rows' numbers, in front of them all and of each of four exchanges, on each way that they go."""
+    ways = [axes for axes in _ways(setting.layout) if axes]
+    return sum(machine.price("all_gather", axes, 0) + 4 * machine.price("all_to_all", axes, 0) for axes in ways)
+
+
+def _ways(layout: Layout) -> tuple[Axes, Axes]:
+    """The axes of ep within a node, and those between nodes, where rows are sent to these first."""
+    outer = layout.outer("ep")
+    return _along(layout, [axis for axis in layout.axes("ep") if axis not in outer]), _along(layout, outer)

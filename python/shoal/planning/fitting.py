@@ -7,8 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shoal.errors import ShoalError
-from shoal.planning.job import Plan, forecast_of
+from shoal.executable.beside import interruptible
+from shoal.planning.columns import Space
+from shoal.planning.forecasts import Programs
+from shoal.planning.job import Plan, programs_of
 from shoal.planning.mapping import Mapping
+from shoal.planning.search import search
 
 __all__ = ["Change", "changes", "smallest_change"]
 
@@ -50,27 +54,25 @@ def _with(mapping: Mapping, name: str, more: int, layers: int) -> Iterator[Chang
         return
 
 
-def smallest_change(plan: Plan) -> tuple[str, Plan] | None:
+def smallest_change(plan: Plan, programs: Programs | None = None) -> tuple[str, Plan] | None:
     """The one that fits and has the shortest step; else of two of them, the second upon recomputation; None where
-    nothing fits."""
-    config = plan.config
-    one = _fitting(plan, list(changes(plan.mapping, config.num_hidden_layers, config.moe.num_experts)))
+    nothing fits. programs: of this plan's model, of which it has some."""
+    programs = programs or programs_of(plan.config, plan.machine)
+    sizes = plan.config.num_hidden_layers, plan.config.moe.num_experts
+    one = _fitting(plan, programs, dict(changes(plan.mapping, *sizes)))
     if one is not None or plan.mapping.recompute == "full":
         return one
     again = plan.mapping.replace(recompute="full", zero=max(plan.mapping.zero, 1))
-    listed = [(f"layers computed again, and {what}", m) for what, m in changes(again, config.num_hidden_layers, config.moe.num_experts)]
-    return _fitting(plan, listed)
+    return _fitting(plan, programs, {f"layers computed again, and {what}": m for what, m in changes(again, *sizes)})
 
 
-def _fitting(plan: Plan, listed: list[Change]) -> tuple[str, Plan] | None:
-    """The fastest that fits."""
-    found = [(what, made) for what, mapping in listed if (made := _tried(plan, mapping)) and made.fits]
-    return min(found, key=lambda pair: pair[1].seconds, default=None)
-
-
-def _tried(plan: Plan, mapping: Mapping) -> Plan | None:
-    """None where such a layout has no program."""
-    try:
-        return forecast_of(plan.config, plan.machine, mapping)
-    except ShoalError:
-        return None
+def _fitting(plan: Plan, programs: Programs, listed: dict[str, Mapping]) -> tuple[str, Plan] | None:
+    """The fastest that fits, of a space of them; one has what is stored alike."""
+    spaces: dict[int, list[Mapping]] = {}
+    for mapping in listed.values():
+        spaces.setdefault(mapping.zero, []).append(mapping)
+    found = interruptible(lambda _: [search(plan.config, programs, Space.of(space)) for space in spaces.values()])
+    plans = [plan for each in found for plan in each.plans[:1]]
+    names = {mapping: what for what, mapping in listed.items()}
+    best = min(plans, key=lambda each: each.seconds, default=None)
+    return best and (names[best.mapping], best)

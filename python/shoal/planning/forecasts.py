@@ -32,7 +32,7 @@ from shoal.simulation.forecast import Forecast, Row
 from shoal.simulation.machines import Machine, node_of
 from shoal.simulation.simulate import simulate_text
 
-__all__ = ["Layer", "Programs", "boundary_bytes", "in_threads", "key_of", "layer_mapping"]
+__all__ = ["Layer", "Programs", "boundary_bytes", "in_threads", "key_of", "layer_mapping", "names_of"]
 
 
 @dataclass(frozen=True)
@@ -74,22 +74,25 @@ def _optimizer_mapping(mapping: Mapping) -> Mapping:
     return _alone(mapping.replace(recompute="none", dispatch="alltoall"), mapping.stage_devices, micro_batch=1)
 
 
-# What a layout says.
-_GROUPS = attrgetter("stage_devices", "tp", "cp", "etp", "ep", "sequence_parallel", "cp_comm_type", "dispatch")
 # What parts' programs depend on.
-_EACH = ("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention", "gathers_again")
-_ROWS = ("ep", "etp", "micro_batch", "recompute", "dispatch")
-_KEYS = {
-    "layer": attrgetter(*_EACH, *_ROWS),
-    "dense": attrgetter(*_EACH, "micro_batch", "recompute"),
-    "around": attrgetter(*_EACH, "micro_batch", "mtp"),
-    "optimizer": attrgetter(*_EACH, "stage_devices", "ep", "etp", "mtp", "sum_type"),
+_EACH = ("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "type", "fused_attention", "gathers_again")
+_NAMES = {
+    "layer": (*_EACH, "ep", "etp", "micro_batch", "recompute", "dispatch", "stored"),
+    "dense": (*_EACH, "micro_batch", "recompute", "stored"),
+    "around": (*_EACH, "micro_batch", "mtp"),
+    "optimizer": (*_EACH, "stage_devices", "ep", "etp", "zero", "mtp", "sum_type"),
 }
+_KEYS = {part: attrgetter(*names) for part, names in _NAMES.items()}
+
+
+def names_of(part: str) -> tuple[str, ...]:
+    """Fields and properties of a mapping that a part's program depends on. part: "layer", of experts, "dense", "around" or
+    "optimizer"."""
+    return _NAMES[part]
 
 
 def key_of(part: str, mapping: Mapping) -> Hashable:
-    """What a part's program depends on: mappings with equal ones share it. part: "layer", of experts, "dense", "around" or
-    "optimizer"."""
+    """Those of a mapping: mappings with equal ones share the program."""
     return _KEYS[part](mapping)
 
 
@@ -170,13 +173,9 @@ class Programs:
 
     def setting(self, mapping: Mapping) -> Setting:
         """Of this model."""
-        made = Setting(self.config, mapping, self._node, **self._own)
-        # The same for all of them, and for all of which groups of devices are the same.
+        made = Setting(self.config, mapping, self._node, layouts=self._layouts, **self._own)
+        # The same for all of them.
         made.__dict__["shapes"] = self.shapes
-        groups = _GROUPS(mapping)
-        if groups not in self._layouts:
-            self._layouts[groups] = made.layout
-        made.__dict__["layout"] = self._layouts[groups]
         return made
 
     def make(self, mapping: Mapping, *parts: str) -> None:

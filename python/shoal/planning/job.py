@@ -80,11 +80,14 @@ class Plan:
         return self.memory.total <= self.machine.memory
 
 
-def forecast_of(config: ModelConfig, machine: Machine, mapping: Mapping, /, **options: Any) -> Plan:
-    """options: fields of CompileOptions; without `machine` shardings are those by bytes or by this machine's seconds,
-    whatever is faster. InputError where the machine has fewer devices, and where it has no peak for bfloat16."""
+def forecast_of(
+    config: ModelConfig, machine: Machine, mapping: Mapping, /, programs: Programs | None = None, **options: Any
+) -> Plan:
+    """programs: of this model on this machine, where other forecasts share them. options: fields of CompileOptions; without
+    `machine` shardings are those by bytes or by this machine's seconds, whatever is faster. InputError where the machine has
+    fewer devices, and where it has no peak for bfloat16."""
     check_machine(machine, mapping.devices)
-    programs = programs_of(config, machine, **options)
+    programs = programs or programs_of(config, machine, **options)
 
     def made(_: Any) -> Plan:
         programs.make(mapping, "layer", "around", "optimizer")

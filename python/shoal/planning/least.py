@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import partial, reduce
-from operator import attrgetter
+from collections.abc import Callable, Hashable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from shoal.planning.bounds import LayerBound, around_bound, update_bound
-from shoal.planning.columns import Columns, column_of
+from shoal.planning.columns import Space
 from shoal.planning.course import Around, Spent, send_seconds, spent, spent_around, step_of
-from shoal.planning.forecasts import Layer, Programs, boundary_bytes, key_of
+from shoal.planning.forecasts import Layer, Programs, boundary_bytes, key_of, names_of
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Memory, memory_of
 
@@ -43,15 +42,15 @@ class Bounds:
         layers, around, updates = self._layers(mapping), self._around(mapping), self._updates(mapping)
         return float(self._seconds(mapping, (layers, around, updates, self._send(mapping))))
 
-    def seconds_of_all(self, space: Sequence[Mapping]) -> np.ndarray:
+    def seconds_of_all(self, space: Space) -> np.ndarray:
         """The same of each mapping of a job."""
-        layers = column_of(space, partial(key_of, "layer"), self._layers)
-        around = column_of(space, partial(key_of, "around"), self._around)
-        updates = column_of(space, partial(key_of, "optimizer"), self._updates)
-        send = column_of(space, attrgetter("pp", "stage_devices", "tp", "cp", "micro_batch"), self._send)
-        return self._seconds(Columns(space), (layers, around, updates, send))
+        layers = space.column(names_of("layer"), self._layers)
+        around = space.column(names_of("around"), self._around)
+        updates = space.column(names_of("optimizer"), self._updates)
+        send = space.column(("pp", "stage_devices", "tp", "cp", "micro_batch"), self._send)
+        return self._seconds(space, (layers, around, updates, send))
 
-    def _seconds(self, mapping: Mapping | Columns, parts: tuple[Any, ...]) -> Any:
+    def _seconds(self, mapping: Mapping | Space, parts: tuple[Any, ...]) -> Any:
         layers, around, updates, send = parts
         counted = [
             (Spent(sent, computed, *update), kind.count)
@@ -62,17 +61,17 @@ class Bounds:
         return step_of(mapping, self._programs.machine, counted, whole, send).seconds
 
     def memory(self, mapping: Mapping) -> Memory:
-        """Bytes at least; all there are once its layers, and what is around them, were simulated."""
-        return self._memory(mapping, self._programs.held(mapping), self._saved(mapping), self._programs.head_working(mapping))
+        """Bytes at least; all there are once its layers and what is around them were simulated."""
+        parts = self._programs.held(mapping), self._saved(mapping), self._programs.head_working(mapping)
+        return self._memory(mapping, *parts)
 
-    def memory_of_all(self, space: Sequence[Mapping]) -> Memory:
+    def memory_of_all(self, space: Space) -> Memory:
         """The same of each mapping of a job."""
-        held = column_of(space, lambda mapping: (key_of("optimizer", mapping), mapping.state_types, mapping.pp > 1), self._programs.held)
-        layers = column_of(space, partial(key_of, "layer"), self._saved)
-        heads = column_of(space, lambda mapping: (key_of("optimizer", mapping), key_of("around", mapping), mapping.pp > 1), self._programs.head_working)
-        return self._memory(Columns(space), held, layers, heads)
+        held = space.column((*names_of("optimizer"), "state_types"), self._programs.held)
+        head = space.column((*names_of("around"), "stage_devices", "zero"), self._programs.head_working)
+        return self._memory(space, held, space.column(names_of("layer"), self._saved), head)
 
-    def _memory(self, mapping: Mapping | Columns, held: Any, layers: Any, head: Any) -> Memory:
+    def _memory(self, mapping: Mapping | Space, held: Any, layers: Any, head: Any) -> Memory:
         saved, working = ([each[place] for each in layers] for place in range(2))
         return memory_of(mapping, self._programs.kinds, held, saved, reduce(np.maximum, working, head))
 

@@ -12,7 +12,7 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.moe.layout import Layout
 
-__all__ = ["DISPATCHES", "Mapping", "SCHEDULES"]
+__all__ = ["DISPATCHES", "Mapping", "SCHEDULES", "Sizes"]
 
 # All micro-batches forward first; one back as soon as it came through; both directions at once (DeepSeek's).
 SCHEDULES = ("gpipe", "1f1b", "dualpipe")
@@ -21,8 +21,47 @@ DISPATCHES = ("alltoall", "flex")
 RECOMPUTED = ("none", "selective", "full")
 
 
+class Sizes:
+    """What follows from the sizes of a mapping, or of many of one job, whose sizes are arrays (`shoal.planning.columns`)."""
+
+    @property
+    def dp(self) -> int:
+        """How many devices have the same of attention."""
+        return self.devices // (self.tp * self.cp * self.pp)
+
+    @property
+    def edp(self) -> int:
+        """How many have the same experts."""
+        return self.devices // (self.etp * self.ep * self.pp)
+
+    @property
+    def micro_batches(self) -> int:
+        """That a device passes in a step."""
+        return self.global_batch // (self.micro_batch * self.dp)
+
+    @property
+    def stage_devices(self) -> int:
+        """Devices of one stage, whose numbers are next to each other."""
+        return self.devices // self.pp
+
+    @property
+    def device_tokens(self) -> float:
+        """Of a micro-batch, those of a sequence's parts that lie on a device; tp has its parts of each of them."""
+        return self.micro_batch * self.sequence / self.cp
+
+    @property
+    def tokens(self) -> int:
+        """Of a step."""
+        return self.global_batch * self.sequence
+
+    @property
+    def stored(self) -> int:
+        """`zero` as far as a layer's micro-batch finds it: whether the optimiser's state alone is in parts, it does not."""
+        return self.zero if self.zero > 1 else 0
+
+
 @dataclass(frozen=True)
-class Mapping:
+class Mapping(Sizes):
     """Megatron's names where it has one; sizes of groups are in devices.
 
     stages: of each device, one behind the other: interleaved where there are several.
@@ -106,45 +145,15 @@ class Mapping:
             if getattr(self, name) < 1:
                 raise InputError(f"plan: {name} {getattr(self, name)} is not positive")
 
-    @property
-    def dp(self) -> int:
-        """How many devices have the same of attention."""
-        return self.devices // (self.tp * self.cp * self.pp)
-
-    @property
-    def edp(self) -> int:
-        """How many have the same experts."""
-        return self.devices // (self.etp * self.ep * self.pp)
-
-    @property
-    def micro_batches(self) -> int:
-        """That a device passes in a step."""
-        return self.global_batch // (self.micro_batch * self.dp)
-
-    @property
-    def stage_devices(self) -> int:
-        """Devices of one stage, whose numbers are next to each other."""
-        return self.devices // self.pp
-
-    @property
-    def device_tokens(self) -> float:
-        """Of a micro-batch, those of a sequence's parts that lie on a device; tp has its parts of each of them."""
-        return self.micro_batch * self.sequence / self.cp
-
-    @property
-    def tokens(self) -> int:
-        """Of a step."""
-        return self.global_batch * self.sequence
-
     def replace(self, **fields: Any) -> Mapping:
         """The same with other values of these fields; etp stays where it is given."""
         return dataclasses.replace(self, **fields)
 
-    def alike(self, **fields: Any) -> Mapping:
-        """The same with other ways of what no size depends on, `dispatch` and `recompute`, which are not checked: several
-        times as quick."""
-        made = object.__new__(Mapping)
-        made.__dict__.update(self.__dict__, **fields)
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> Mapping:
+        """Of all fields, which go together: nothing is checked, which takes most of the time."""
+        made = object.__new__(cls)
+        made.__dict__.update(fields)
         return made
 
     def layout(self, node: int | None = None) -> Layout:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from shoal import optim
@@ -44,6 +45,8 @@ __all__ = ["Kind", "Setting", "around_parts", "around_program", "kinds_of", "lay
 
 Tree = Any
 
+# What a layout says.
+_GROUPS = attrgetter("stage_devices", "tp", "cp", "etp", "ep", "sequence_parallel", "cp_comm_type", "dispatch")
 # Of what a plan's parameters are, and of what their masters and moments.
 NARROW, WIDE = "bfloat16", "float32"
 
@@ -67,13 +70,15 @@ class Kind:
 class Setting:
     """A model on the devices of a stage. node: how many devices of the machine the fastest links join. with_experts: what
     makes x, and a loss beside it, of x, parameters, model, layout and window, where it is not the model's own layer.
-    by_products: an embedding's rows are found by a product with one-hot rows."""
+    by_products: an embedding's rows are found by a product with one-hot rows. layouts: by the groups of devices that
+    settings which share it had."""
 
     config: ModelConfig
     mapping: Mapping
     node: int | None = None
     with_experts: Callable[..., tuple[Value, Value]] | None = None
     by_products: bool = False
+    layouts: dict[Hashable, Layout] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def element(self) -> str:
@@ -83,7 +88,10 @@ class Setting:
     @functools.cached_property
     def layout(self) -> Layout:
         """Of a stage's devices."""
-        return self.mapping.layout(self.node)
+        groups = _GROUPS(self.mapping)
+        if groups not in self.layouts:
+            self.layouts[groups] = self.mapping.layout(self.node)
+        return self.layouts[groups]
 
     @functools.cached_property
     def shapes(self) -> Tree:

@@ -13,12 +13,14 @@ import functools
 import heapq
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from shoal.errors import ShoalError
 from shoal.models.config import ModelConfig
-from shoal.planning.forecasts import Part, Programs
+from shoal.planning.columns import Space
+from shoal.planning.forecasts import Part, Programs, names_of
 from shoal.planning.job import Plan, plan_of
 from shoal.planning.least import Bounds
 from shoal.planning.mapping import Mapping
@@ -82,7 +84,7 @@ Node = tuple[float, float, int, int]
 # so many of the next mappings.
 _AT_ONCE, _LITTLE, _NEXT = 2, 2, 32
 # Others that are shown beside the best are behind all that is left by this share at most, or so many times more is made.
-_OTHERS_WITHIN, _OTHERS_TIMES = 0.05, 3
+_OTHERS_WITHIN, _OTHERS_TIMES = 0.08, 3
 
 
 class _Search:
@@ -93,7 +95,7 @@ class _Search:
         self.layers = sorted(programs.kinds, key=lambda kind: -kind.count)
         self.found = Found()
 
-    def run(self, space: Sequence[Mapping], top: int, proven: int) -> Found:
+    def run(self, space: Space, top: int, proven: int) -> Found:
         self.space, self.proven, self.found.proven = space, proven, proven
         self.found.space = len(space)
         self.queue = self._nodes()
@@ -102,10 +104,19 @@ class _Search:
             self._step(self._limit())
         if self.found.plans:
             self._fill(top)
+        self._raise()
         self.found.bound = self.queue[0][0] if self.queue else float("inf")
         self.found.by_bound = len(self.queue)
         self.found.plans.sort(key=_order)
         return self.found
+
+    def _raise(self) -> None:
+        """The lowest bound is one by all that was simulated, also by what others asked for."""
+        while self.queue and (node := self._node(self.queue[0][3])) != self.queue[0]:
+            if node is None:
+                heapq.heappop(self.queue)
+            else:
+                heapq.heapreplace(self.queue, node)
 
     def _fill(self, top: int) -> None:
         """Further plans to show, of mappings of which most layers are known."""
@@ -150,33 +161,33 @@ class _Search:
     def _known(self) -> Iterator[Node]:
         """Those of which most layers are."""
         left = {node[3] for node in self.queue}
-        for numbers in self._sharing.values():
-            if self.programs.has(self.layers[0], self.space[numbers[0]]):
+        for mapping, numbers in self._sharing:
+            if self.programs.has(self.layers[0], mapping):
                 for number in left.intersection(numbers):
                     if self.programs.has("around", self.space[number]) and (node := self._node(number, count=False)):
                         yield node
 
     @functools.cached_property
-    def _sharing(self) -> dict[Hashable, list[int]]:
-        """Of mappings that are left when it is first asked for, those that share most layers."""
-        groups: dict[Hashable, list[int]] = {}
-        for _, _, _, number in self.queue:
-            groups.setdefault(self.programs.key(self.layers[0], self.space[number]), []).append(number)
-        return groups
+    def _sharing(self) -> list[tuple[Mapping, list[int]]]:
+        """Of mappings that share most layers one, and the numbers of all."""
+        firsts, classes = self.space.classes(names_of("layer" if self.layers[0].has_experts else "dense"))
+        ends = np.cumsum(np.bincount(classes))[:-1]
+        numbers = np.split(np.argsort(classes, kind="stable"), ends)
+        return [(self.space[first], each.tolist()) for first, each in zip(firsts, numbers)]
 
     def _nodes(self) -> list[Node]:
         """Of all mappings but those that are too large, which are counted."""
         totals = self.bounds.memory_of_all(self.space).total
         fits = totals <= self.programs.machine.memory
         if not fits.all():
-            smallest = self.space[np.where(fits, np.inf, totals).argmin()]
+            smallest = self.space[int(np.where(fits, np.inf, totals).argmin())]
             self.found.add_large(smallest, self.bounds.memory(smallest), int((~fits).sum()))
-        numbers = np.flatnonzero(fits).tolist()
-        left = [self.space[number] for number in numbers]
-        if not left:
+        numbers = np.flatnonzero(fits)
+        if not len(numbers):
             return []
-        seconds = self.bounds.seconds_of_all(left).tolist()
-        return list(zip(seconds, totals[fits].tolist(), map(_axes, left), numbers))
+        left = self.space.take(numbers)
+        columns = self.bounds.seconds_of_all(left), totals[fits], _axes(left), numbers
+        return list(zip(*(column.tolist() for column in columns)))
 
     def _node(self, number: int, count: bool = True) -> Node | None:
         """None where it is too large, which is counted."""
@@ -286,7 +297,8 @@ def _size_of(part: Part) -> str:
     return "layer" if isinstance(part, Kind) and part.has_experts else "little"
 
 
-def _axes(mapping: Mapping) -> int:
+def _axes(mapping: Mapping | Space) -> Any:
+    """How many; of a space a column."""
     return sum(size > 1 for size in (mapping.tp, mapping.cp, mapping.ep, mapping.etp, mapping.pp, mapping.dp))
 
 
@@ -296,7 +308,7 @@ def _order(plan: Plan) -> tuple[float, float, int]:
 
 
 def search(
-    config: ModelConfig, programs: Programs, space: Sequence[Mapping], within: float = 0.0, top: int = 1, proven: int = 1,
+    config: ModelConfig, programs: Programs, space: Space, within: float = 0.0, top: int = 1, proven: int = 1,
     told: Callable[[Progress], None] = lambda progress: None,
 ) -> Found:  # fmt: skip
     """The best of a space, or one that no other is faster than by more than the share `within`.

@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from shoal.errors import InputError, ShoalError
 from shoal.models.config import ModelConfig
 from shoal.moe.reach import mean_places
+from shoal.planning.columns import Space
 from shoal.planning.mapping import RECOMPUTED, Mapping
 from shoal.simulation.machines import Machine, node_of
 
@@ -21,8 +24,8 @@ __all__ = ["Job", "mappings"]
 _MOST_SEQUENCES, _FEWEST_TOKENS = 8, 1024
 # What may count as a layer of a stage: an embedding, a head, a prediction of a second token.
 _COUNT_AS_LAYERS = 3
-# What is chosen beside dispatch and recomputation; other fields of a mapping are the job's.
-_SIZES = ("tp", "cp", "ep", "etp", "pp", "stages", "micro_batch")
+# What is chosen; other fields of a mapping are the job's.
+_CHOSEN = ("tp", "cp", "ep", "etp", "pp", "stages", "micro_batch", "dispatch", "recompute")
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def divisors(number: int, most: int | None = None) -> list[int]:
     return [each for each in range(1, min(number, most or number) + 1) if number % each == 0]
 
 
-def mappings(config: ModelConfig, machine: Machine, job: Job) -> Iterator[Mapping]:
+def mappings(config: ModelConfig, machine: Machine, job: Job) -> Space:
     """All of the space, in an order that depends on nothing else.
 
     tp: divides the devices of the innermost level, attention's heads, and keys' where there are as many. cp: leaves 1,024
@@ -54,33 +57,52 @@ def mappings(config: ModelConfig, machine: Machine, job: Job) -> Iterator[Mappin
     count as layers. stages: one a device, or as many as it has layers, since more neither take longer nor hold more.
     micro_batch: at most 8 sequences. dispatch: "flex", too, where experts lie over several nodes.
     """
+    again = _either(job, "recompute", list(RECOMPUTED))
+    rows, fields = [], {}
     for tp, cp, pp in _attention(config, machine, job):
-        dp = job.devices // (tp * cp * pp)
-        for micro_batch in _either(job, "micro_batch", divisors(max(job.global_batch // dp, 1), _MOST_SEQUENCES)):
-            if job.global_batch % (micro_batch * dp):
-                continue
+        experts = [
+            (*sizes, dispatch)
+            for sizes in _experts(config, job, (tp, cp), job.devices // pp)
+            # Of equal ones those that send rows at once come first.
+            for dispatch in _either(job, "dispatch", _dispatches(config, machine, (tp, cp, *sizes)))
+        ]
+        for micro_batch, stages in _passing(config, job, (tp, cp, pp)):
+            sizes = {"tp": tp, "cp": cp, "pp": pp, "micro_batch": micro_batch, "stages": stages}
+            found = _fields(job, {**sizes, "recompute": again[0]})
+            fields = found or fields
+            if found:
+                rows += [(tp, cp, ep, etp, pp, stages, micro_batch, dispatch) for ep, etp, dispatch in experts]
+    return _table(fields, rows, again)
+
+
+def _fields(job: Job, sizes: dict[str, Any]) -> dict[str, Any] | None:
+    """Of a mapping of such sizes; None where there is none."""
+    beside: dict[str, Any] = {"sums_beside": True, "gathers_beside": True, **job.fixed, **sizes, "ep": 1, "etp": 1}
+    try:
+        return dict(Mapping(job.devices, global_batch=job.global_batch, sequence=job.sequence, **beside).__dict__)
+    except ShoalError:
+        return None
+
+
+def _table(fields: dict[str, Any], rows: list[tuple[Any, ...]], again: list[str]) -> Space:
+    """Each row with each recomputation."""
+    columns: dict[str, tuple[Sequence[Any], np.ndarray]] = {}
+    for name, each in zip(_CHOSEN, zip(*rows) if rows else [()] * len(_CHOSEN)):
+        places = {value: place for place, value in enumerate(dict.fromkeys(each))}
+        columns[name] = tuple(places), np.repeat(np.array([places[value] for value in each], np.int64), len(again))
+    columns["recompute"] = again, np.tile(np.arange(len(again)), len(rows))
+    return Space({name: value for name, value in fields.items() if name not in columns}, columns)
+
+
+def _passing(config: ModelConfig, job: Job, attention: tuple[int, int, int]) -> Iterator[tuple[int, int]]:
+    """Of tp, cp and pp: sequences of a micro-batch, and stages of a device."""
+    tp, cp, pp = attention
+    dp = job.devices // (tp * cp * pp)
+    for micro_batch in _either(job, "micro_batch", divisors(max(job.global_batch // dp, 1), _MOST_SEQUENCES)):
+        if job.global_batch % (micro_batch * dp) == 0:
             micro_batches = job.global_batch // (micro_batch * dp)
             for stages in _either(job, "stages", _stages(config, pp, micro_batches, job)):
-                for ep, etp in _experts(config, job, (tp, cp), job.devices // pp):
-                    # Of equal ones those that send rows at once come first.
-                    dispatches = _either(job, "dispatch", _dispatches(config, machine, (tp, cp, ep, etp)))
-                    sizes = dict(zip(_SIZES, (tp, cp, ep, etp, pp, stages, micro_batch)))
-                    yield from _made(job, sizes, itertools.product(dispatches, _either(job, "recompute", list(RECOMPUTED))))
-
-
-def _made(job: Job, sizes: dict[str, Any], ways: Iterable[tuple[str, str]]) -> Iterator[Mapping]:
-    """Of each dispatch and recomputation; none where sizes do not go together."""
-    beside = {"sums_beside": True, "gathers_beside": True, **job.fixed}
-    first = None
-    for dispatch, recompute in ways:
-        fields = {"dispatch": dispatch, "recompute": recompute}
-        try:
-            first = first or Mapping(
-                job.devices, global_batch=job.global_batch, sequence=job.sequence, **{**beside, **sizes, **fields}
-            )
-        except ShoalError:
-            return
-        yield first.alike(**fields)
+                yield micro_batch, stages
 
 
 def _either(job: Job, name: str, sizes: list[Any]) -> list[Any]:

@@ -44,8 +44,8 @@ SIZES = {
 MACHINES = ("dgx-h100", "h800", "gb200-nvl72", "ndv4-a100", "tpuv6e-pod")
 
 
-def model(name):
-    return from_config(name, moe_token_dispatcher_type="alltoall", **SIZES[name]).config
+def model(name, **fields):
+    return from_config(name, **{"moe_token_dispatcher_type": "alltoall", **fields}, **SIZES[name]).config
 
 
 CONFIG = model("mixtral-8x7b")
@@ -76,7 +76,7 @@ def test_the_pruned_search_finds_what_all_of_a_space_has_best(name, machine, fix
     """And what it does not simulate is not faster than it says."""
     config, found = model(name), shoal.Machine.read(machine)
     programs = programs_of(config, found)
-    space = list(mappings(programs.config, found, Job(8, 16, 1024, fixed)))
+    space = mappings(programs.config, found, Job(8, 16, 1024, fixed))
     pruned = search(config, programs_of(config, found), space)
     near = search(config, programs_of(config, found), space, within=0.2)
     every = []
@@ -93,7 +93,7 @@ def test_the_best_ones_are_proven_on_request():
     """All of a space, simulated, have the same first three; nothing that does not fit is among them."""
     config, found = model("mixtral-8x7b"), shoal.Machine.read("dgx-h100")
     programs = programs_of(config, found)
-    space = list(mappings(programs.config, found, Job(8, 16, 1024, dict(tp=1, cp=1, micro_batch=1))))
+    space = mappings(programs.config, found, Job(8, 16, 1024, dict(tp=1, cp=1, micro_batch=1)))
     made = search(config, programs_of(config, found), space, top=5, proven=3)
     for mapping in space:
         programs.make(mapping, "layer", "around", "optimizer")
@@ -104,15 +104,15 @@ def test_the_best_ones_are_proven_on_request():
     assert len(chosen.plans) == 2 and "no further mapping of this space has a" in choice_as_text(chosen)
 
 
-def drawn(seed):
+def drawn(seed, **fields):
     """A model, a machine, one of its mappings and those that share its layer's program, also of more devices."""
     draw = random.Random(seed)
     name, machine = sorted(SIZES)[seed % len(SIZES)], draw.choice(MACHINES)
     devices, sequence = draw.choice([2, 4, 8, 16, 64]), draw.choice([1024, 2048, 4096])
     found = shoal.Machine.read(machine)
-    programs = programs_of(model(name), found)
+    programs = programs_of(model(name, **fields), found)
     each = draw.choice([2, 8])
-    spaces = [list(mappings(programs.config, found, Job(n, n * each, sequence))) for n in (devices, 2 * devices, 8 * devices)]
+    spaces = [mappings(programs.config, found, Job(n, n * each, sequence)) for n in (devices, 2 * devices, 8 * devices)]
     mapping = draw.choice(spaces[0])
     key = key_of("layer", mapping)
     return programs, mapping, [other for space in spaces for other in space if key_of("layer", other) == key]
@@ -122,10 +122,15 @@ def where(mapping, programs):
     return f"{mapping} of {programs.machine.name}, micro-batches of {mapping.micro_batch}, {mapping.recompute}"
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_bounds_are_below_what_is_simulated(seed):
+# Experts with a capacity have room for fewer rows, or for more.
+ROOMS = [{"moe_expert_capacity_factor": 0.5}, {"moe_expert_capacity_factor": 1.25, "moe_pad_expert_input_to_capacity": True}]
+DRAWN = [(seed, {}) for seed in range(24)] + [(seed, ROOMS[seed % 2]) for seed in range(24, 36)]
+
+
+@pytest.mark.parametrize("seed, fields", DRAWN, ids=[seed for seed, _ in DRAWN])
+def test_bounds_are_below_what_is_simulated(seed, fields):
     """Of a mapping with all its programs, and of all that share its layer."""
-    programs, mapping, alike = drawn(seed)
+    programs, mapping, alike = drawn(seed, **fields)
     before = Bounds(programs)
     least = {each: (before.seconds(each), before.memory(each).total) for each in alike}
     programs.make(mapping, "layer", "around", "optimizer")
@@ -135,6 +140,16 @@ def test_bounds_are_below_what_is_simulated(seed):
     for each, (seconds, memory) in least.items():
         assert 0 < seconds <= after.seconds(each) * (1 + 1e-9), where(each, programs)
         assert memory <= after.memory(each).total * (1 + 1e-9), where(each, programs)
+
+
+def test_bounds_count_rows_that_a_capacity_lets_through():
+    """Of products that take most of a layer."""
+    fields = {"moe_token_dispatcher_type": "alltoall", "moe_expert_capacity_factor": 0.5}
+    programs = programs_of(from_config("mixtral-8x7b", num_hidden_layers=1, **fields).config, shoal.Machine.read("dgx-h100"))
+    mapping = Mapping(8, ep=8, global_batch=8)
+    least = Bounds(programs).seconds(mapping)
+    programs.make(mapping, "layer", "around", "optimizer")
+    assert 0.8 * Bounds(programs).seconds(mapping) < least < Bounds(programs).seconds(mapping)
 
 
 # What steps and memory depend on beside sizes.
@@ -154,7 +169,7 @@ def test_columns_say_what_each_mapping_says(seed, fixed):
     """Of a whole space at once, to the bit: also where some programs are there."""
     programs, mapping, _ = drawn(seed)
     job = Job(mapping.devices, mapping.global_batch, mapping.sequence, fixed)
-    space = list(mappings(programs.config, programs.machine, job))[::7]
+    space = mappings(programs.config, programs.machine, job)[::7]
     for _ in range(2):
         bounds = Bounds(programs)
         assert bounds.seconds_of_all(space).tolist() == [bounds.seconds(each) for each in space]
@@ -167,7 +182,7 @@ def test_weights_are_counted_by_role_as_the_layout_has_them(fixed):
     """Each mapping's by itself, and those of all by the sizes of roles."""
     config = model("deepseek-v3")
     programs = programs_of(config, shoal.Machine.read("dgx-h100"))
-    for mapping in list(mappings(programs.config, programs.machine, Job(16, 64, 1024, fixed)))[::97]:
+    for mapping in mappings(programs.config, programs.machine, Job(16, 64, 1024, fixed))[::97]:
         setting = programs.setting(mapping)
         around, *layers = programs.held(mapping)
         whole = [weight_bytes(setting, kind) for kind in programs.kinds]
@@ -181,7 +196,7 @@ def test_sizes_without_a_mesh_are_no_mappings():
     config = model("qwen1.5-moe-a2.7b")
     config = dataclasses.replace(config, moe=config.moe.replace(num_experts=12))
     machine = shoal.Machine.read("dgx-h100")
-    space = list(mappings(config, machine, Job(24, 48, 2048)))
+    space = mappings(config, machine, Job(24, 48, 2048))
     assert {mapping.ep for mapping in space} >= {1, 2, 3, 6} and all(mapping.layout(8) for mapping in space)
 
 
@@ -204,6 +219,13 @@ def test_it_is_the_same_each_time():
 def test_what_holds_is_held():
     made = choose(tp=2, recompute="full", within=0.9)
     assert {(each.mapping.tp, each.mapping.recompute) for each in made.plans} == {(2, "full")}
+
+
+def test_gathered_tokens_are_planned_by_few_programs():
+    """Where bounds of a dispatcher are far from its programs, most of a space is simulated."""
+    config = model("mixtral-8x7b", moe_token_dispatcher_type="allgather", moe_expert_capacity_factor=1.0)
+    made = plan(config, machine="dgx-h100", devices=8, global_batch=32, sequence=1024, pp=1, micro_batch=1)
+    assert made.programs <= 40 and made.gap <= 0.01
 
 
 def test_memory_is_a_limit():
@@ -258,7 +280,7 @@ def test_rows_go_once_to_a_node_where_that_is_faster():
     assert "ep 16, rows once to a node, dp 16" in text and "--moe-token-dispatcher-type flex" in text
     assert made["large"].mappings == 2 and made["large"].gap == 0
     held = Job(16, 64, fixed=dict(tp=1, cp=1, pp=1, etp=1, micro_batch=1, recompute="full"))
-    space = list(mappings(large, shoal.Machine.read("dgx-h100"), held))
+    space = mappings(large, shoal.Machine.read("dgx-h100"), held)
     assert {mapping.ep for mapping in space if mapping.dispatch == "flex"} == {16}
 
 
@@ -266,7 +288,7 @@ def test_rows_go_once_to_a_node_where_that_is_faster():
 def test_flags_of_megatron_say_the_same(seed):
     draw = random.Random(seed)
     job = Job(64, 256, 4096, draw.choice([{}, {"zero": 3}, {"type": "f8E4M3FN", "exchange_beside": True}, {"zero": 0}]))
-    mapping = draw.choice(list(mappings(CONFIG, shoal.Machine.read("dgx-h100"), job)))
+    mapping = draw.choice(mappings(CONFIG, shoal.Machine.read("dgx-h100"), job))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert mapping_of(megatron_flags(mapping), 64) == mapping

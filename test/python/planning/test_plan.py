@@ -19,6 +19,7 @@ from shoal.models import from_config
 from shoal.planning import Mapping, forecast_of, smallest_change
 from shoal.planning.arithmetic import active_weights, flops_of_token
 from shoal.planning.command import main
+from shoal.planning.fitting import changes
 from shoal.planning.job import programs_of
 from shoal.planning.schedule import in_flight
 from shoal.planning.published_table import Bar
@@ -309,6 +310,13 @@ def test_what_does_not_fit_says_what_does():
     what, made = smallest_change(plan)
     assert made.fits and what
     assert forecast_of(CONFIG, small, made.mapping).memory == made.memory
+    # No other change fits and is faster; most of them have no program.
+    programs = programs_of(CONFIG, small)
+    listed = [forecast_of(CONFIG, small, mapping) for _, mapping in changes(plan.mapping, CONFIG.num_hidden_layers, CONFIG.moe.num_experts)]
+    assert made.seconds == min(each.seconds for each in listed if each.fits)
+    forecast_of(CONFIG, small, plan.mapping, programs)
+    before = programs.simulated
+    assert smallest_change(plan, programs)[0] == what and programs.simulated - before < 3 * len(listed)
 
 
 def test_too_many_devices_are_an_error():
