@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.frontend import elementwise
+from shoal.frontend import elementwise, reduction, structure
 from shoal.frontend.elementwise import or_one
+from shoal.frontend.reshape import expand_dims
 from shoal.frontend.value import Value
 
 
@@ -38,3 +39,10 @@ def power_of_size(size: Value, exponent: float) -> Value:
     """Of numbers that are not negative to a positive power, of slope 0 at 0 whatever the power: it is infinite below 1,
     and times the 0 of what it is of NaN."""
     return elementwise.where(elementwise.equal(size, 0), 0, elementwise.power(or_one(size), exponent))
+
+
+def read_at(value: Value, dim: int, places: Value, *, keepdims: bool = False) -> Value:
+    """The elements at these places of a dimension: of equal ones the gradient goes to that, where an extremum's is shared out."""
+    axis = dim % value.ndim
+    is_found = elementwise.equal(structure.iota(value.shape, axis, places.dtype), expand_dims(places, axis))
+    return reduction.sum(elementwise.where(is_found, value, 0), axis, keepdims=keepdims)

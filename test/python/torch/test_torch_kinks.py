@@ -37,6 +37,7 @@ ROWS = {
 EXTREMA = {
     "max_dim": lambda x, y: x.max(-1).values, "min_dim": lambda x, y: x.min(0, keepdim=True).values, "amax": lambda x, y: x.amax(-1),
     "max": lambda x, y: x.max(), "cummax": lambda x, y: x.cummax(-1).values, "cummin": lambda x, y: x.cummin(0).values,
+    "pool": lambda x, y: F.max_pool1d(x[None], 3, 2, 1), "adaptive": lambda x, y: F.adaptive_max_pool2d(x[None], (2, 3)),
 }  # fmt: skip
 
 

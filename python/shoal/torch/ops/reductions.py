@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from shoal.frontend import dtypes, elementwise, indexing, ordering, reduction, structure
-from shoal.frontend.reshape import expand_dims
 from shoal.frontend.value import Value
 from shoal.torch import kinks
 from shoal.torch.op import Op
@@ -86,15 +85,8 @@ def _extremum(op: Op, value_of: Callable[..., Value], place_of: Callable[..., Va
     places = place_of(value, dim)
     found = value_of(value, dim, keepdims=keepdim)
     if op.settings.is_differentiated and dtypes.is_float(value.dtype):
-        found = _read_at(value, dim, places, keepdim)
+        found = kinks.read_at(value, dim, places, keepdims=keepdim)
     return [found, places.astype(dtypes.INT64).reshape(op.shape)]
-
-
-def _read_at(value: Value, dim: int, places: Value, keepdim: bool) -> Value:
-    """The elements at these places: of equal ones the gradient goes to that, where an extremum's is shared out."""
-    axis = dim % value.ndim
-    is_found = elementwise.equal(structure.iota(value.shape, axis, places.dtype), expand_dims(places, axis))
-    return reduction.sum(elementwise.where(is_found, value, 0), axis, keepdims=keepdim)
 
 
 @imports("aten.argmax.default")
