@@ -63,7 +63,7 @@ for variable in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
 
 # Programs of a sanitizer build are linked with the sanitizers' runtime. Leaks
 # count in the tools; those of MPI's own are not ours to mend.
-launch_environment = "OPENBLAS_NUM_THREADS=1"
+launch_environment = "OPENBLAS_NUM_THREADS=1 OMPI_MCA_pml=ob1"
 if config.build_type == "Debug" and "-fsanitize=" in config.cxx_flags:
     config.available_features.add("sanitizers")
     flags = [flag for flag in config.cxx_flags.split() if "sanitize" in flag]

@@ -16,6 +16,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none
+# Half of a start goes into looking for ways to send of clusters otherwise.
+export OMPI_MCA_pml=ob1
 # Waiting ranks give their core to the ones that compute.
 export OMPI_MCA_mpi_yield_when_idle=1
 # Containers often forbid the single-copy system call; shared memory remains.

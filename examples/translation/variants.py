@@ -48,7 +48,7 @@ def model_of(variant, sizes, width=Width(), layout=None):
     has_experts = tuple(variant.experts > 0 and layer == 0 for layer in range(variant.layers))
     moe = None
     if variant.experts:
-        moe = MoeConfig.gshard(variant.experts, width.hidden, moe_group_size=width.group)
+        moe = MoeConfig.gshard(variant.experts, width.hidden, moe_group_size=width.group, moe_expert_capacity_factor=2.0)
     return EncoderDecoder(
         sizes.vocabulary, width.model, width.heads, width.hidden, has_experts, has_experts, moe,
         layout or Layout(),

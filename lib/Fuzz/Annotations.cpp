@@ -117,6 +117,9 @@ ShardingAttr ProgramBuilder::randomSharding(ArrayRef<int64_t> shape) {
 /// Whether devices may hold addends of the value: of no truth values or floats
 /// of eight bits, and of nothing that was reduced by other means than a sum.
 static bool mayBeSum(Value value) {
+  // Gone by the time that it is asked.
+  while (auto copy = value.getDefiningOp<StopGradientOp>())
+    value = copy.getInput();
   Type element = getElementTypeOrSelf(value);
   if (element.isInteger(1) || isFloat8(element))
     return false;

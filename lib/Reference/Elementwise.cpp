@@ -105,34 +105,54 @@ static void attachFloatModels(MLIRContext *c) {
 // Comparison and choice
 //===----------------------------------------------------------------------===//
 
-template <typename Op, typename Compare>
-static Tensors compareElements(Op op, ArrayRef<Tensor> operands,
-                               Compare compare) {
-  Tensor result(resultType(op));
-  for (auto [element, a, b] :
+namespace {
+/// What a predicate says, by the order of two numbers.
+struct Outcomes {
+  bool less, equal, greater, unordered;
+
+  template <typename T>
+  bool of(T a, T b) const {
+    return a < b ? less : a == b ? equal : a > b ? greater : unordered;
+  }
+};
+} // namespace
+
+template <typename T>
+static Tensors compareElements(const TensorType &type,
+                               ArrayRef<Tensor> operands,
+                               const Outcomes &outcomes) {
+  Tensor result(type);
+  ElementType element = operands[0].getElementType();
+  for (auto [outcome, a, b] :
        llvm::zip_equal(result.getMutableElements(), operands[0].getElements(),
                        operands[1].getElements()))
-    element.i = compare(a, b);
+    outcome.i = outcomes.of(read<T>(element, a), read<T>(element, b));
   return {result};
 }
 
 static FailureOr<Tensors> evaluateCmpF(arith::CmpFOp op,
                                        ArrayRef<Tensor> operands) {
-  return compareElements(op, operands, [&](Scalar a, Scalar b) {
-    return arith::applyCmpPredicate(op.getPredicate(), APFloat(a.f),
-                                    APFloat(b.f));
-  });
+  auto apply = [&](double a, double b) {
+    return arith::applyCmpPredicate(op.getPredicate(), APFloat(a), APFloat(b));
+  };
+  return compareElements<F>(
+      resultType(op), operands,
+      {apply(0, 1), apply(0, 0), apply(1, 0),
+       apply(std::numeric_limits<double>::quiet_NaN(), 0)});
 }
 
 static FailureOr<Tensors> evaluateCmpI(arith::CmpIOp op,
                                        ArrayRef<Tensor> operands) {
-  ElementType type = operands[0].getElementType();
-  auto toAPInt = [&](Scalar element) {
-    return APInt(bitWidth(type), read<U>(type, element));
+  auto apply = [&](int64_t a, int64_t b) {
+    return arith::applyCmpPredicate(op.getPredicate(),
+                                    APInt(64, a, /*isSigned=*/true),
+                                    APInt(64, b, /*isSigned=*/true));
   };
-  return compareElements(op, operands, [&](Scalar a, Scalar b) {
-    return arith::applyCmpPredicate(op.getPredicate(), toAPInt(a), toAPInt(b));
-  });
+  Outcomes outcomes = {apply(0, 1), apply(0, 0), apply(1, 0), false};
+  // As an unsigned number -1 is the largest.
+  bool isSigned = apply(-1, 0) == outcomes.less;
+  return isSigned ? compareElements<S>(resultType(op), operands, outcomes)
+                  : compareElements<U>(resultType(op), operands, outcomes);
 }
 
 static FailureOr<Tensors> evaluateSelect(arith::SelectOp op,

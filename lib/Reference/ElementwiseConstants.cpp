@@ -24,6 +24,9 @@ static Scalar scalarOf(ElementType type, const APInt &value) {
 
 template <typename Value>
 static Tensor fromElements(const TensorType &type, DenseElementsAttr attr) {
+  // Elements of less than a byte are packed.
+  if (!attr.isSplat() && bitWidth(type.element) >= 8)
+    return Tensor::fromBytes(type, attr.getRawData());
   Tensor result(type);
   auto elements = result.getMutableElements();
   if (attr.isSplat())

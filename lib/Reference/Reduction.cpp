@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Combiner.h"
+#include "CombinerRegion.h"
 #include "Models.h"
-#include "ScalarRegion.h"
 #include "StridedView.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 
@@ -74,46 +74,81 @@ static FailureOr<Tensors> evaluateCumulative(CumulativeOp op,
 // Reduction by a region
 //===----------------------------------------------------------------------===//
 
+/// Rows [begin, begin + count) of a tensor of rank 2.
+static Tensor rowsOf(const Tensor &rows, int64_t begin, int64_t count) {
+  StridedView view = StridedView::whole(rows.getShape());
+  view.shape[0] = count;
+  view.base = begin * view.strides[0];
+  return gather(rows, view);
+}
+
+static Tensors rowsOf(ArrayRef<Tensor> tensors, int64_t begin, int64_t count) {
+  return llvm::map_to_vector<1>(tensors, [&](const Tensor &tensor) {
+    return rowsOf(tensor, begin, count);
+  });
+}
+
+/// What the combiner makes of both.
+static FailureOr<Tensors> combine(CombinerRegion &combiner,
+                                  ArrayRef<Tensor> accumulated,
+                                  ArrayRef<Tensor> further) {
+  Tensors arguments(accumulated);
+  llvm::append_range(arguments, further);
+  return combiner(arguments);
+}
+
+/// Combines the rows of tensors of rank 2 with `results`, of one row: always
+/// those of one half with those of the other, so that a call of the combiner is
+/// for many of them.
+static FailureOr<Tensors> combineRows(CombinerRegion &combiner, Tensors rows,
+                                      Tensors results) {
+  while (int64_t count = rows[0].getShape()[0]) {
+    int64_t half = count / 2;
+    if (count % 2 == 1) {
+      FailureOr<Tensors> combined =
+          combine(combiner, results, rowsOf(rows, count - 1, 1));
+      if (failed(combined))
+        return failure();
+      results = *combined;
+    }
+    if (half == 0)
+      break;
+    FailureOr<Tensors> halves =
+        combine(combiner, rowsOf(rows, 0, half), rowsOf(rows, half, half));
+    if (failed(halves))
+      return failure();
+    rows = *halves;
+  }
+  return results;
+}
+
 static FailureOr<Tensors> evaluateReduceRegion(ReduceRegionOp op,
                                                ArrayRef<Tensor> operands) {
   size_t count = op.getInputs().size();
   ArrayRef<Tensor> inputs = operands.take_front(count);
   ArrayRef<Tensor> inits = operands.drop_front(count);
-  StridedView view = StridedView::whole(inputs[0].getShape());
-  SmallVector<int64_t> kept;
+  TensorType type = resultType(op);
+  // A row for each index of the reduced dimensions.
+  SmallVector<int64_t> order(op.getDims());
   for (int64_t d = 0; d < inputs[0].getType().rank(); ++d)
     if (!llvm::is_contained(op.getDims(), d))
-      kept.push_back(d);
-  StridedView outer = view.select(kept), inner = view.select(op.getDims());
-  ScalarRegion combine(op.getCombiner().front());
-  Tensors results;
-  for (size_t i = 0; i < count; ++i)
-    results.push_back(Tensor(resultType(op, i)));
-  int64_t target = 0;
-  bool hasFailed = false;
-  forEachPlace(outer, [&](int64_t place) {
-    inner.base = place;
-    SmallVector<Scalar> state;
-    for (const Tensor &init : inits)
-      state.push_back(init[0]);
-    forEachPlace(inner, [&](int64_t element) {
-      if (hasFailed)
-        return;
-      SmallVector<Scalar> arguments(state);
-      for (const Tensor &input : inputs)
-        arguments.push_back(input[element]);
-      FailureOr<SmallVector<Scalar>> combined = combine(arguments);
-      hasFailed = failed(combined);
-      if (!hasFailed)
-        state = *combined;
-    });
-    for (auto [result, value] : llvm::zip_equal(results, state))
-      result.getMutableElements()[target] = value;
-    ++target;
-  });
-  if (hasFailed)
+      order.push_back(d);
+  int64_t numResults = type.numElements();
+  Tensors rows, results;
+  for (auto [input, init] : llvm::zip_equal(inputs, inits)) {
+    int64_t numRows = numResults ? input.getNumElements() / numResults : 0;
+    StridedView view = StridedView::whole(input.getShape()).select(order);
+    rows.push_back(gather(input, view).reshaped({numRows, numResults}));
+    results.push_back(splat(init, {1, numResults}));
+  }
+  CombinerRegion combiner(op.getCombiner().front());
+  FailureOr<Tensors> combined =
+      combineRows(combiner, std::move(rows), std::move(results));
+  if (failed(combined))
     return failure();
-  return results;
+  for (Tensor &result : *combined)
+    result = result.reshaped(type.shape);
+  return combined;
 }
 
 void registerReductionModels(DialectRegistry &registry) {

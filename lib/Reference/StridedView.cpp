@@ -19,6 +19,12 @@ StridedView StridedView::select(llvm::ArrayRef<int64_t> dims) const {
   return view;
 }
 
+Tensor splat(const Tensor &scalar, llvm::ArrayRef<int64_t> shape) {
+  Tensor result(scalar.getType().withShape(shape));
+  llvm::fill(result.getMutableElements(), scalar[0]);
+  return result;
+}
+
 Tensor gather(const Tensor &input, const StridedView &view) {
   Tensor result(input.getType().withShape(view.shape));
   llvm::ArrayRef<Scalar> source = input.getElements();

@@ -65,6 +65,9 @@ void forEachIndex(llvm::ArrayRef<int64_t> shape, Visitor &&visit) {
   }
 }
 
+/// A tensor of this shape, all of whose elements are the one of `scalar`.
+Tensor splat(const Tensor &scalar, llvm::ArrayRef<int64_t> shape);
+
 /// A dense copy of the view.
 Tensor gather(const Tensor &input, const StridedView &view);
 

@@ -40,7 +40,8 @@ _DEFAULTS = {
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
 # One machine: shared memory alone. A port that is open takes what anybody sends for a message.
-_ONE_MACHINE = {"OMPI_MCA_btl": "self,vader"}
+# Open MPI spends half of a start looking for ways to send of clusters before it takes this one.
+_ONE_MACHINE = {"OMPI_MCA_btl": "self,vader", "OMPI_MCA_pml": "ob1"}
 # Of mpirun itself, which `Launcher` keeps to the loopback then.
 _LONELY = {"OMPI_MCA_oob_tcp_if_include": "lo"}
 # Settings of the user's, of which Open MPI takes one alone, and resource managers, whose nodes' daemons call

@@ -50,6 +50,7 @@ _NO_DROPOUT = ("attention-dropout", "hidden-dropout")
 _IDLE = {
     "make-vocab-size-divisible-by": "any vocabulary is divided over devices",
     "max-position-embeddings": "turned positions have no last one",
+    "no-position-embedding": "positions turn, and none is added",
 }
 REFUSED_MODEL_FLAGS = {
     **REFUSED_LAYERS,

@@ -113,7 +113,8 @@ class MoeConfig(Part):
 
     @classmethod
     def gshard(cls, num_experts: int, hidden: int, **fields: Any) -> MoeConfig:
-        """GShard's layer (arXiv 2006.16668). fields: flat ones in place of its own, here and below."""
+        """GShard's layer (arXiv 2006.16668), whose experts have room for as many rows as there are choices. fields: flat
+        ones in place of its own, here and below."""
         return cls.flat(num_experts, hidden, **{**presets.GSHARD, **fields})
 
     @classmethod

@@ -11,10 +11,10 @@ __all__ = ["GSHARD", "MODELS", "SWITCH", "deepspeed", "tutel"]
 Fields = dict[str, Any]
 
 
-# arXiv 2006.16668, Algorithms 1 and 2.
+# arXiv 2006.16668, Algorithms 1 and 2. An expert has 2 S / E rows of a group of S tokens (section 2.2), as many as there are choices.
 GSHARD: Fields = {
     "moe_router_topk": 2, "moe_router_pre_softmax": True, "norm_topk_prob": True, "second_policy": "random",
-    "moe_router_load_balancing_type": ("gshard",), "moe_aux_loss_coeff": 0.01, "moe_expert_capacity_factor": 2.0,
+    "moe_router_load_balancing_type": ("gshard",), "moe_aux_loss_coeff": 0.01, "moe_expert_capacity_factor": 1.0,
     "capacity_rule": "gshard", "min_capacity": 4, "moe_token_drop_policy": "position",
     "moe_token_dispatcher_type": "einsum", "hidden_act": "relu",
 }  # fmt: skip

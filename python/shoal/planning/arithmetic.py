@@ -12,7 +12,7 @@ from shoal.models.config import Chunk, ModelConfig, Window
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind
 
-__all__ = ["active_weights", "attention_flops", "flops_of_token", "rounded_values", "weights_of"]
+__all__ = ["active_weights", "attention_flops", "flops_of_token", "rounded_values", "saved_in_8_bits", "weights_of"]
 
 # Forward once, backward twice.
 _PASSES = 3
@@ -82,17 +82,39 @@ def rounded_values(shapes: dict[str, Any], config: ModelConfig, mapping: Mapping
     return total
 
 
+def saved_in_8_bits(shapes: dict[str, Any], config: ModelConfig, mapping: Mapping) -> float:
+    """How many values of a micro-batch products of 8 bits save for gradients of weights, which are nowhere else saved: what
+    these were given, but for what attention made, and of what is computed again the rows of experts alone."""
+    if not mapping.type.startswith("f8") or mapping.recompute == "full":
+        return 0.0
+    moe, tokens, is_saved = shapes.get("moe", {}), mapping.device_tokens, mapping.recompute == "none"
+    # Of sequences in parts a device saves its own.
+    parts = mapping.tp if mapping.sequence_parallel and mapping.gathers_again else 1
+    total = 0.0
+    if is_saved:
+        attention = {name: shape for name, shape in shapes["attention"].items() if name != "wo"}
+        total += tokens * sum(_given(attention, mapping.tp).values()) / parts
+        dense = _given(shapes.get("dense", {}), mapping.tp)
+        total += tokens * sum(size / (1 if name == "wo" else parts) for name, size in dense.items())
+    if moe:
+        rows = tokens / mapping.tp * config.moe.moe_router_topk * mapping.etp
+        given = _given({name: moe[name][1:] for name in _EXPERTS if name in moe}, mapping.etp)
+        total += rows * sum(size for name, size in given.items() if is_saved or name != "wo")
+    return total
+
+
+def _given(tree: dict[str, Any], parts: int) -> dict[Any, float]:
+    """Of a row, what weights are given, once where several are given the same: by its size, of the last one by name."""
+    shapes = {name: shape for name, shape in tree.items() if name.startswith("w") and len(shape) > 1}
+    return {
+        name if name == "wo" else shape[0]: math.prod(shape[:-1]) / parts if name == "wo" else shape[0]
+        for name, shape in shapes.items()
+    }
+
+
 def _sides(tree: dict[str, Any], parts: int) -> float:
     """Of a row, what weights are given and what they make. Of the last one what it is given is in so many parts, of others
     what they make."""
-    given, made = {}, 0.0
-    for name, shape in tree.items():
-        if not name.startswith("w") or len(shape) < 2:
-            continue
-        if name == "wo":
-            given[name] = math.prod(shape[:-1]) / parts
-            made += shape[-1]
-        else:
-            given[shape[0]] = shape[0]
-            made += math.prod(shape[1:]) / parts
-    return sum(given.values()) + made
+    shapes = {name: shape for name, shape in tree.items() if name.startswith("w") and len(shape) > 1}
+    made = sum(shape[-1] if name == "wo" else math.prod(shape[1:]) / parts for name, shape in shapes.items())
+    return sum(_given(tree, parts).values()) + made

@@ -19,11 +19,12 @@ from typing import Any
 
 from shoal.models.config import ModelConfig
 from shoal.moe.parameters import OF_EXPERTS
-from shoal.planning.arithmetic import weights_of
+from shoal.planning.arithmetic import saved_in_8_bits, weights_of
 from shoal.planning.costs import attention_seconds, rounding_seconds, typed_share
 from shoal.planning.course import Around, Spent
 from shoal.planning.exchanges import Axes, axes_of, exchange_bound
 from shoal.planning.mapping import Mapping
+from shoal.planning.memory import gradient_width
 from shoal.planning.programs import Kind, Setting
 from shoal.simulation.machines import Machine
 
@@ -68,8 +69,8 @@ _PLAIN = 0.4
 # given and make, and where rows were exchanged what they are weighed as.
 _SAVED_H, _SAVED_H_AGAIN = {True: 3, False: 2}, {True: 2, False: 1}
 _SAVED_R = {"alltoall": 2, "sort": 2, "capacity": 1}
-# Bytes of an element that AdamW reads or writes: gradient, master, two moments, what is computed with.
-_UPDATED = 18
+# Bytes of an element that AdamW reads or writes beside its gradient: master, two moments, what is computed with.
+_UPDATED = 14
 
 
 class _Counts:
@@ -157,7 +158,7 @@ class LayerBound:
     def __init__(self, config: ModelConfig, shapes: Any, kind: Kind, machine: Machine):
         """shapes: of the model's parameters."""
         layer = shapes["layers"][kind.first]
-        self._config, self._counts = config, _Counts(config)
+        self._config, self._counts, self._layer = config, _Counts(config), layer
         self._kind, self._machine, self._moe = kind, machine, layer.get("moe", {})
         blocks = {"attention": layer["attention"], "dense": layer.get("dense"), "shared": self._moe.get("shared")}
         self._blocks = {name: block for name, block in blocks.items() if block}
@@ -228,25 +229,26 @@ class LayerBound:
         return moved / memory_rate(self._machine) + each.count * self._machine.price_kernel(0)
 
     def _sent(self, setting: Setting, sizes: _Sizes) -> float:
-        """Tokens or weights over tp, keys and sums of gradients over cp, rows over ep and etp: forward, and as much back."""
+        """Tokens or weights over tp, keys over cp, rows over ep and etp: forward, and as much back."""
         mapping, width, machine = setting.mapping, sizes.width, self._machine
         tp, cp = axes_of(setting, "tp"), axes_of(setting, "cp")
         total = 0.0
         for name, weights in self._weights.items():
             # Again in front of it, and behind attention, as what follows is computed again, too.
             again = (mapping.recompute == "full") * (2 if name == "attention" else 1)
-            times = (4 if mapping.sequence_parallel else 2) + again
+            times = (3 + self._scattered() if mapping.sequence_parallel else 2) + again
             sent = sizes.x * (mapping.tp - 1)
             if name == "shared":
                 # Nothing says that it is tokens that are gathered: it could be weights, a third of them at least.
                 sent = min(sent, width * weights / 3 * (mapping.tp - 1) / mapping.tp)
             total += times * sent_bound(machine, tp, sent)
         total += 2 * sent_bound(machine, cp, _keys(setting, sizes))
-        # What is whole over cp is summed there by each micro-batch.
-        shared = sum(self._weights.values())
-        total += sent_bound(machine, cp, width * shared / mapping.tp * (mapping.cp - 1) / mapping.cp)
         is_exchanged = self._moe and self._dispatcher(mapping) == "alltoall"
         return total + (self._rows_sent(setting, sizes) if is_exchanged else 0.0)
+
+    def _scattered(self) -> float:
+        """Of a scatter that may lie beside products, what these take longer."""
+        return self._machine.overlap_tax if self._machine.overlaps else 1.0
 
     def _rows_sent(self, setting: Setting, sizes: _Sizes) -> float:
         """To experts and back, and the same of cotangents. Places of sequences lie over cp and tp, and rows one behind the
@@ -275,7 +277,8 @@ class LayerBound:
             # What is exchanged is not sent again.
             is_again = mapping.recompute != "none" and dispatcher != "alltoall"
             saved += (min(_SAVED_R[dispatcher], 1) if is_again else _SAVED_R[dispatcher]) * sizes.r
-        return saved + held * self._hidden(mapping, sizes)
+        saved += held * self._hidden(mapping, sizes)
+        return saved - saved_in_8_bits(self._layer, self._config, mapping)
 
     def _hidden(self, mapping: Mapping, sizes: _Sizes) -> float:
         """H, also of what is beside experts."""
@@ -331,10 +334,10 @@ def _keys(setting: Setting, sizes: _Sizes) -> float:
 
 def _held_of_x(mapping: Mapping) -> int:
     """How many: what a layer is given and adds to; what its norms make, if that is not computed again, in front of attention
-    gathered over tp, which is not sent again."""
+    gathered over tp, which is sent again where that is said."""
     if mapping.recompute == "none":
-        return 3 + mapping.tp
-    return 2 + (mapping.tp if mapping.tp > 1 else 0)
+        return 4
+    return 2 + (mapping.tp > 1)
 
 
 def _values(config: ModelConfig, mapping: Mapping, sizes: _Sizes) -> float:
@@ -376,23 +379,21 @@ def update_bound(setting: Setting, kinds: Sequence[Kind], machine: Machine) -> l
 
 
 def _update(setting: Setting, tree: Any, machine: Machine) -> Spent:
-    """Sums of float32 and gathers of what is computed with: of experts over edp, of all else over dp, each device of
-    those that have the same a part."""
+    """Sums of gradients and gathers of what is computed with: of experts over edp, of all else over cp and dp, each device
+    of those that have the same a part."""
     mapping, width = setting.mapping, 4 if setting.mapping.type == "f32" else 2
+    wide = gradient_width(mapping)
     moe = tree.get("moe", {})
     of_experts = sum(weights_of(node) for name, node in moe.items() if name in OF_EXPERTS)
-    parts = {
-        "edp": of_experts / (mapping.etp * mapping.ep),
-        "dp": (weights_of(tree) - of_experts) / (mapping.tp * mapping.cp),
-    }
+    parts = {("edp",): of_experts / (mapping.etp * mapping.ep), ("cp", "dp"): (weights_of(tree) - of_experts) / mapping.tp}
     sums = gathers = held = 0.0
-    for role, elements in parts.items():
-        axes = axes_of(setting, role)
+    for roles, elements in parts.items():
+        axes = axes_of(setting, *roles)
         copies = math.prod(size for size, _ in axes)
         held += elements / copies
         if copies == 1:
             continue
         sent = elements * (copies - 1) / copies
-        sums += min(machine.price("reduce_scatter", axes, int(4 * sent)), machine.price("all_reduce", axes, int(8 * sent)))
+        sums += min(machine.price("reduce_scatter", axes, int(wide * sent)), machine.price("all_reduce", axes, int(2 * wide * sent)))
         gathers += machine.price("all_gather", axes, int(width * sent)) if mapping.zero else 0.0
-    return Spent(sums=sums, update=_UPDATED * held / memory_rate(machine), gathers=gathers)
+    return Spent(sums=sums, update=(_UPDATED + wide) * held / memory_rate(machine), gathers=gathers)

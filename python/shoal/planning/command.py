@@ -22,11 +22,12 @@ from shoal.moe import megatron
 from shoal.planning.choice import NothingFitsError, plan
 from shoal.planning.choice_text import choice_as_json, choice_as_text
 from shoal.planning.fitting import smallest_change
-from shoal.planning.flags import fields_of, is_torchtitan, mapping_of
+from shoal.planning.flags import fields_of, mapping_of
 from shoal.planning.job import forecast_of
 from shoal.planning.mapping import SCHEDULES
 from shoal.planning.search import Progress
 from shoal.planning.text import as_json, as_text
+from shoal.planning.torchtitan import is_torchtitan
 from shoal.simulation.forecast import seconds_text
 from shoal.simulation.machines import Machine, shipped
 
@@ -104,13 +105,12 @@ def read_model(model: str, flags: Sequence[str]) -> tuple[ModelConfig, Sequence[
 
 
 def _of_experts(flags: Sequence[str]) -> dict[str, Any]:
-    """Of a configuration's experts, what a command line says of capacity and dispatch; rows are exchanged by default."""
+    """Of a configuration's experts, what a command line says of capacity; rows are exchanged."""
     words = dict(megatron.pairs_of(flags))
     fields: dict[str, Any] = {"moe_token_dispatcher_type": "alltoall"}
-    if words.get("moe-token-dispatcher-type") == ["allgather"]:
-        fields["moe_token_dispatcher_type"] = "allgather"
     if "moe-expert-capacity-factor" in words:
         fields["moe_expert_capacity_factor"] = megatron.number(words, "moe-expert-capacity-factor", float)
+        fields["moe_pad_expert_input_to_capacity"] = megatron.switched(words, "moe-pad-expert-input-to-capacity")
     return fields
 
 

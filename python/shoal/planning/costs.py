@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from shoal.planning.arithmetic import attention_flops, rounded_values
+from shoal.planning.beside_products import with_products_beside
+from shoal.planning.exchanges import sent_share, with_copies_once
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting
@@ -43,7 +45,8 @@ def _scaled(rows: Iterable[Row], by: float) -> tuple[Row, ...]:
 
 def layer_costs(forecast: Forecast, setting: Setting, kind: Kind, machine: Machine) -> Costs:
     """Of a layer, with kernels that those who train have and its program has not."""
-    rows = [row for row in _counted(forecast) if row.layer != LOSS]
+    counted = with_copies_once(_counted(forecast), setting, machine)
+    rows = [row for row in with_products_beside(counted, setting, kind, machine) if row.layer != LOSS]
     more = {"round": rounding_seconds(setting, kind, machine), "rows in order": sorting_seconds(setting, kind, machine)}
     kernels = [
         Row(name, seconds, runs=1, bytes=0, bound="memory", layer="layers.0/experts" if name == "rows in order" else "", type=setting.mapping.type)
@@ -94,17 +97,17 @@ def rounding_seconds(setting: Setting, kind: Kind, machine: Machine) -> float:
 
 
 def sorting_seconds(setting: Setting, kind: Kind, machine: Machine) -> float:
-    """Of Megatron-Core's all-to-all dispatcher (token_dispatcher.py, sort_chunks_by_idxs): rows lie by the devices that they
-    are from, and where a device has several experts they are copied into the order of these and, as what experts made, back;
-    so are the cotangents of both. Shoal's own exchange puts rows where they belong."""
+    """Of Megatron-Core's dispatchers (token_dispatcher.py, sort_chunks_by_idxs, and permute behind DeepEP's): rows lie by the
+    devices that they are from, and where a device has several experts they are copied into the order of these and, as what
+    experts made, back; so are the cotangents of both. Shoal's own exchange puts rows where they belong."""
     mapping, moe = setting.mapping, setting.config.moe
     is_sent = moe is not None and moe.moe_token_dispatcher_type == "alltoall" and moe.moe_expert_capacity_factor is None
-    if not (kind.has_experts and is_sent and mapping.dispatch == "alltoall" and mapping.ep < moe.num_experts):
+    if not (kind.has_experts and is_sent and mapping.ep < moe.num_experts):
         return 0.0
     tokens = mapping.device_tokens / mapping.tp
     rows = tokens * moe.moe_router_topk * mapping.etp * setting.config.hidden_size * (4 if mapping.type == "f32" else 2)
-    # Read and written; in a layer that is computed again, in three passes.
-    return (6 if mapping.recompute == "full" else 4) * machine.price_kernel(int(2 * rows))
+    # What came is read, and all written; in a layer that is computed again, in three passes.
+    return (6 if mapping.recompute == "full" else 4) * machine.price_kernel(int((1 + sent_share(setting)) * rows))
 
 
 def typed_share(type: str, machine: Machine) -> float:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,23 +13,28 @@ from shoal.moe import megatron
 from shoal.moe.layout import CP_COMM_TYPES
 from shoal.moe.megatron import Flags, one, schedule_of, size, switched, warn_idle
 from shoal.moe.megatron_flags import REFUSED_LAYOUTS
-from shoal.names import nearest
 from shoal.planning.mapping import Mapping
+from shoal.planning.torchtitan import is_torchtitan, megatron_of_titan
 
-__all__ = ["PLAN_FLAGS", "TITAN_FLAGS", "fields_of", "is_torchtitan", "mapping_of", "megatron_of_titan"]
+__all__ = ["PLAN_FLAGS", "TYPES", "fields_of", "mapping_of"]
 
 # Of each flag that is read beside those of `Layout.from_megatron`, what it becomes.
 PLAN_FLAGS = {
     "bf16": "the type that is planned for in any case",
     "data-parallel-sharding-strategy": "zero: no_shard 0, optim 1, optim_grads 2, optim_grads_params 3",
+    "exp-avg-dtype": "state_types, with --use-precision-aware-optimizer",
+    "exp-avg-sq-dtype": "state_types, with --use-precision-aware-optimizer",
     "fp8-format": "type of the layers' products",
     "global-batch-size": "global_batch",
+    "grad-reduce-in-bf16": "sum_type bf16, in which gradients are added up, too",
     "init-model-with-meta-device": "whole_at_start: parameters in parts are made as these; without it, and on a GPU, they are whole first",
+    "main-params-dtype": "state_types, with --use-precision-aware-optimizer",
     "micro-batch-size": "micro_batch",
+    "moe-layer-recompute": "recompute selective",
     "mtp-num-layers": "mtp",
     "moe-enable-deepep": "dispatch flex is the same with it",
     "moe-flex-dispatcher-backend": "dispatch flex is the same with each of them",
-    "moe-token-dispatcher-type": "dispatch: flex once to a node, others as the model has it",
+    "moe-token-dispatcher-type": "dispatch: flex once to a node, others at once to the devices of experts",
     "overlap-grad-reduce": "sums_beside",
     "overlap-moe-expert-parallel-comm": "exchange_beside",
     "overlap-param-gather": "gathers_beside",
@@ -40,10 +44,21 @@ PLAN_FLAGS = {
     "use-cpu-initialization": "whole_at_start: where parameters are made on a CPU they are not",
     "use-distributed-optimizer": "zero 1",
     "use-megatron-fsdp": "zero 3, where --data-parallel-sharding-strategy says nothing else",
-    "use-torch-fsdp2": "zero 3",
+    "use-precision-aware-optimizer": "state_types are those of --main-params-dtype, --exp-avg-dtype and --exp-avg-sq-dtype",
+    "use-torch-fsdp2": "zero 3, and sum_type bf16",
 }
 _STRATEGIES = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}
 _FULL = ("recompute-method", "recompute-num-layers")
+# Of stages, which have as many whole layers as others here.
+_UNEVEN = (
+    "account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split", "decoder-first-pipeline-num-layers",
+    "decoder-last-pipeline-num-layers", "pipeline-model-parallel-layout",
+)  # fmt: skip
+_REFUSED = {name: why for name, why in REFUSED_LAYOUTS.items() if name not in _UNEVEN}
+# Of Megatron-LM's names of types those of machine files.
+TYPES = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "fp8": "f8E4M3FN"}
+# Letters of a layout of stages, written out.
+_LONGEST_LAYOUT = 100_000
 _MODULES = ("core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
 
 
@@ -53,9 +68,12 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
     InputError and TraceError for sizes that do not divide, UnsupportedError for flags that there is no counterpart of;
     UserWarning for those that have no effect, a line for each reason.
     """
-    if is_torchtitan(arguments):
+    is_titan = is_torchtitan(arguments)
+    if is_titan:
         arguments = megatron_of_titan(arguments, devices)
-    flags = megatron.known_flags(arguments, REFUSED_LAYOUTS, (*PLAN_FLAGS, *_FULL))
+    flags = megatron.known_flags(arguments, _REFUSED, (*PLAN_FLAGS, *_FULL))
+    if uneven := [f"--{name}" for name in _UNEVEN if name in flags]:
+        warn_idle(uneven, "stages are planned with as many whole layers as others")
     if switched(flags, "use-tp-pp-dp-mapping"):
         raise UnsupportedError("plan: --use-tp-pp-dp-mapping: stages lie on devices that are next to each other")
     sizes = {
@@ -65,13 +83,16 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
     said: dict[str, Any] = {
         **sizes,
         "etp": size(flags, "expert-tensor-parallel-size", sizes["tp"]),
-        "stages": schedule_of(flags, devices)[1] if sizes["pp"] > 1 else 1,
+        "stages": _stages(flags, sizes["pp"], devices),
         "micro_batch": size(flags, "micro-batch-size"),
         "sequence": size(flags, "seq-length", 4096),
         "sequence_parallel": switched(flags, "sequence-parallel") or sizes["tp"] == 1,
+        "gathers_again": not is_titan,
         "cp_comm_type": _context(flags, sizes["cp"]),
         "recompute": _recompute(flags),
         "zero": _zero(flags),
+        "sum_type": _sum_type(flags),
+        "state_types": _state_types(flags),
         "sums_beside": switched(flags, "overlap-grad-reduce"),
         "gathers_beside": switched(flags, "overlap-param-gather"),
         "exchange_beside": switched(flags, "overlap-moe-expert-parallel-comm"),
@@ -93,6 +114,7 @@ _SAID_BY = {
     "global_batch": ("global-batch-size",), "sequence": ("seq-length",), "cp_comm_type": ("cp-comm-type",),
     "recompute": ("recompute-granularity",), "exchange_beside": ("overlap-moe-expert-parallel-comm",),
     "zero": ("use-distributed-optimizer", "data-parallel-sharding-strategy", "use-megatron-fsdp", "use-torch-fsdp2"),
+    "sum_type": ("grad-reduce-in-bf16", "use-torch-fsdp2"), "state_types": ("use-precision-aware-optimizer",),
     "type": ("fp8-format",), "dispatch": ("moe-token-dispatcher-type",), "mtp": ("mtp-num-layers",),
     "whole_at_start": ("init-model-with-meta-device", "use-cpu-initialization"),
 }  # fmt: skip
@@ -101,10 +123,11 @@ _SIZES = {"tp", "cp", "pp", "ep", "etp", "stages", "micro_batch", "global_batch"
 
 def fields_of(arguments: str | Sequence[str], devices: int) -> dict[str, Any]:
     """The fields of a mapping that a command line says, without those that it leaves open; errors as of `mapping_of`."""
+    made: dict[str, Any] = {}
     if is_torchtitan(arguments):
         arguments = megatron_of_titan(arguments, devices)
-    flags = megatron.known_flags(arguments, REFUSED_LAYOUTS, (*PLAN_FLAGS, *_FULL))
-    made: dict[str, Any] = {}
+        made["gathers_again"] = False
+    flags = megatron.known_flags(arguments, _REFUSED, (*PLAN_FLAGS, *_FULL))
     for name, by in _SAID_BY.items():
         if given := [flag for flag in by if flag in flags]:
             made[name] = size(flags, given[0]) if name in _SIZES else _other(name, flags)
@@ -116,7 +139,7 @@ def _other(name: str, flags: Flags) -> Any:
     made = {
         "recompute": _recompute, "zero": _zero, "cp_comm_type": lambda found: _context(found, 2),
         "exchange_beside": lambda found: switched(found, "overlap-moe-expert-parallel-comm"), "type": lambda _: "f8E4M3FN",
-        "dispatch": _dispatch, "whole_at_start": _whole_at_start,
+        "dispatch": _dispatch, "whole_at_start": _whole_at_start, "state_types": _state_types, "sum_type": _sum_type,
     }  # fmt: skip
     return made[name](flags)
 
@@ -130,12 +153,51 @@ def _context(flags: Flags, cp: int) -> str:
 
 
 def _dispatch(flags: Flags) -> str:
-    """What is no flex is the model's."""
+    """What is no flex is an exchange of rows."""
+    if flags.get("moe-token-dispatcher-type") == ["allgather"]:
+        warn_idle(["--moe-token-dispatcher-type allgather"], "rows are planned as exchanged")
     return "flex" if flags.get("moe-token-dispatcher-type") == ["flex"] else "alltoall"
+
+
+def _stages(flags: Flags, pp: int, devices: int) -> int:
+    """Of a device; of a layout as many as it has bars for."""
+    if pp == 1:
+        return 1
+    if "pipeline-model-parallel-layout" not in flags:
+        return schedule_of(flags, devices)[1]
+    text = one(flags, "pipeline-model-parallel-layout")
+    while (group := re.search(r"\(([^()]*)\)\*(\d{1,4})|([^()*])\*(\d{1,4})", text)) and len(text) < _LONGEST_LAYOUT:
+        repeated = (group[1] or group[3]) * int(group[2] or group[4])
+        text = text[: group.start()] + repeated + text[group.end() :]
+    stages = text.count("|") + 1
+    if stages % pp or len(text) >= _LONGEST_LAYOUT:
+        raise UnsupportedError(f"plan: --pipeline-model-parallel-layout has {stages} stages, which pp {pp} does not divide")
+    return stages // pp
+
+
+def _sum_type(flags: Flags) -> str:
+    """PyTorch's FSDP sums in the type of parameters, as Megatron-LM calls it (torch_fully_sharded_data_parallel.py)."""
+    return "bf16" if switched(flags, "grad-reduce-in-bf16") or switched(flags, "use-torch-fsdp2") else "f32"
+
+
+def _state_types(flags: Flags) -> tuple[str, str, str]:
+    """Of masters and both moments."""
+    names = ("main-params-dtype", "exp-avg-dtype", "exp-avg-sq-dtype")
+    if not switched(flags, "use-precision-aware-optimizer"):
+        if idle := [f"--{name}" for name in names if name in flags]:
+            warn_idle(idle, "masters and moments are in float32 without --use-precision-aware-optimizer")
+        return ("f32",) * 3
+    given = [one(flags, name) if name in flags else "fp32" for name in names]
+    for name, type in zip(names, given):
+        if type not in TYPES:
+            raise UnsupportedError(f"plan: --{name} {type} is not one of {[*TYPES]}")
+    return tuple(TYPES[type] for type in given)
 
 
 def _recompute(flags: Flags) -> str:
     kind = one(flags, "recompute-granularity") if "recompute-granularity" in flags else "none"
+    if kind == "none" and switched(flags, "moe-layer-recompute"):
+        return "selective"
     if kind not in ("none", "full", "selective"):
         raise UnsupportedError(f"plan: --recompute-granularity {kind}; expected full or selective")
     if kind == "selective":
@@ -171,73 +233,3 @@ def _zero(flags: Flags) -> int:
     if switched(flags, "use-megatron-fsdp") or switched(flags, "use-torch-fsdp2"):
         return 3
     return 1 if switched(flags, "use-distributed-optimizer") else 0
-
-
-# Torchtitan's options, which stand in sections, as Megatron-LM's flags.
-TITAN_FLAGS = {
-    "parallelism.tensor_parallel_degree": "tensor-model-parallel-size",
-    "parallelism.context_parallel_degree": "context-parallel-size",
-    "parallelism.pipeline_parallel_degree": "pipeline-model-parallel-size",
-    "parallelism.expert_parallel_degree": "expert-model-parallel-size",
-    "parallelism.expert_tensor_parallel_degree": "expert-tensor-parallel-size",
-    "training.local_batch_size": "micro-batch-size",
-    "training.global_batch_size": "global-batch-size",
-    "training.seq_len": "seq-length",
-}
-# Of `activation_checkpoint.mode`.
-_MODES = {
-    "none": [], "selective": ["--recompute-granularity", "selective", "--recompute-modules", "layernorm", "moe_act"],
-    "full": ["--recompute-granularity", "full"],
-}  # fmt: skip
-# Read here, or of no effect on a forecast.
-_TITAN_OWN = ("activation_checkpoint.mode", "parallelism.data_parallel_shard_degree", "parallelism.pipeline_parallel_microbatch_size")
-_TITAN_IDLE = ("job.", "profiling.", "metrics.", "checkpoint.", "comm.", "optimizer.", "lr_scheduler.", "compile.", "model.",
-               "training.steps", "training.dataset", "training.compile", "training.max_norm", "parallelism.data_parallel_replicate_degree",
-               "parallelism.enable_async_tensor_parallel", "parallelism.pipeline_parallel_schedule")  # fmt: skip
-
-
-def is_torchtitan(arguments: str | Sequence[str]) -> bool:
-    """Whether options stand in sections."""
-    text = arguments if isinstance(arguments, str) else " ".join(arguments)
-    return re.search(r"--(parallelism|training|activation_checkpoint|model)\.", text) is not None
-
-
-def megatron_of_titan(arguments: str | Sequence[str], devices: int) -> list[str]:
-    """The same as Megatron-LM's words. Torchtitan stores parameters in parts over data parallelism, which it makes as these,
-    and its tensor parallelism has sequences in parts."""
-    options = _titan_options(arguments)
-    words = ["--sequence-parallel", "--init-model-with-meta-device"]
-    idle = []
-    for name, value in options.items():
-        if name in TITAN_FLAGS:
-            words += [f"--{TITAN_FLAGS[name]}", value]
-        elif name.startswith(_TITAN_IDLE):
-            idle.append(f"--{name}")
-        elif name not in _TITAN_OWN:
-            known = {*TITAN_FLAGS, *_TITAN_OWN}
-            raise UnsupportedError(f"plan: --{name} is not read of torchtitan{nearest(name, known, '--')}")
-    if idle:
-        warn_idle(idle, "a forecast does not depend on them")
-    mode = options.get("activation_checkpoint.mode", "selective")
-    if mode not in _MODES:
-        raise UnsupportedError(f"plan: --activation_checkpoint.mode={mode} is not one of {[*_MODES]}")
-    words += _MODES[mode]
-    words += ["--use-torch-fsdp2"] if options.get("parallelism.data_parallel_shard_degree", "-1") != "1" else []
-    if "parallelism.expert_parallel_degree" in options and "parallelism.expert_tensor_parallel_degree" not in options:
-        words += ["--expert-tensor-parallel-size", "1"]
-    return words
-
-
-def _titan_options(arguments: str | Sequence[str]) -> dict[str, str]:
-    words = shlex.split(arguments.replace("\\\n", " "), comments=True) if isinstance(arguments, str) else list(arguments)
-    options: dict[str, str] = {}
-    name = None
-    for word in words:
-        if word.startswith("--"):
-            name, equals, value = word[2:].partition("=")
-            options[name] = value if equals else "true"
-        elif name is None:
-            continue  # torchrun, or a script
-        else:
-            options[name] = word
-    return options

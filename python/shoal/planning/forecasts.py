@@ -21,6 +21,8 @@ from shoal.frontend.tracing import Program
 from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.moe.layout import Layout
+from shoal.planning.arithmetic import saved_in_8_bits
+from shoal.planning.beside_products import regathered_bytes
 from shoal.planning.costs import Costs, around_costs, forward_rows, layer_costs, optimizer_costs
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
@@ -75,13 +77,13 @@ def _optimizer_mapping(mapping: Mapping) -> Mapping:
 # What a layout says.
 _GROUPS = attrgetter("stage_devices", "tp", "cp", "etp", "ep", "sequence_parallel", "cp_comm_type", "dispatch")
 # What parts' programs depend on.
-_EACH = ("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention")
+_EACH = ("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "zero", "type", "fused_attention", "gathers_again")
 _ROWS = ("ep", "etp", "micro_batch", "recompute", "dispatch")
 _KEYS = {
     "layer": attrgetter(*_EACH, *_ROWS),
     "dense": attrgetter(*_EACH, "micro_batch", "recompute"),
     "around": attrgetter(*_EACH, "micro_batch", "mtp"),
-    "optimizer": attrgetter(*_EACH, "stage_devices", "ep", "etp", "mtp"),
+    "optimizer": attrgetter(*_EACH, "stage_devices", "ep", "etp", "mtp", "sum_type"),
 }
 
 
@@ -207,6 +209,15 @@ class Programs:
         """Of the embedding and the head, without the optimiser."""
         return around_costs(self._made["around", key_of("around", mapping)])
 
+    def head_working(self, mapping: Mapping) -> float:
+        """Bytes that the head works with beside parameters, while what all layers save is held: of one stage, as in a
+        pipeline the first one holds most."""
+        if mapping.pp > 1 or not self.has("around", mapping):
+            return 0.0
+        made = self._made["around", key_of("around", mapping)]
+        whole = self.held(mapping)[0][-1]
+        return max(made.memory - whole, 0.0) + (whole if mapping.zero >= 3 else 0.0)
+
     def optimizer(self, mapping: Mapping) -> tuple[list[Costs], Costs]:
         """Of a layer of each kind, and of what is around."""
         made = self._made["optimizer", key_of("optimizer", mapping)]
@@ -257,6 +268,9 @@ def _layer(setting: Setting, kind: Kind, made: Forecast, machine: Machine) -> La
     (held,) = (bytes for layer, bytes in made.held if layer == LOSS)
     if setting.mapping.recompute == "full":
         held = 0
+    held -= regathered_bytes(setting, kind)
+    # One of two bytes of each.
+    held -= saved_in_8_bits(setting.shapes["layers"][kind.first], setting.config, setting.mapping)
     weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting.config, setting.mapping)
     working = max(made.memory - weights - saved, 0) + gathered_bytes(setting, kind)
     return Layer(layer_costs(made, setting, kind, machine), saved, working, forward_rows(made))

@@ -11,6 +11,7 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.executable.beside import interruptible
 from shoal.models.config import ModelConfig
+from shoal.moe.config import MoeConfig
 from shoal.planning.arithmetic import flops_of_token
 from shoal.planning.costs import Costs
 from shoal.planning.course import send_seconds, spent, spent_around, step_of
@@ -106,14 +107,24 @@ def programs_of(config: ModelConfig, machine: Machine, /, **options: Any) -> Pro
 
 
 def simulated(config: ModelConfig) -> ModelConfig:
-    """Experts' biases are state that a loss moves: some numbers, which are left out. Rows are balanced where the
-    configuration says no capacity. Whether they go once to a node, mappings say."""
+    """Experts' biases are state that a loss moves: some numbers, which are left out. Rows are exchanged, and
+    balanced; whether they go once to a node, mappings say."""
     moe = config.moe.replace(moe_router_enable_expert_bias=False)
-    if moe.moe_token_dispatcher_type == "flex":
+    if moe.moe_token_dispatcher_type in ("allgather", "auto", "flex"):
         moe = moe.replace(moe_token_dispatcher_type="alltoall")
-    if moe.moe_expert_capacity_factor is None and moe.moe_expert_rank_capacity_factor is None:
-        moe = moe.replace(moe_expert_rank_capacity_factor=1.0)
+    if moe.moe_token_dispatcher_type == "alltoall":
+        moe = _exchanged(moe)
     return dataclasses.replace(config, moe=moe)
+
+
+def _exchanged(moe: MoeConfig) -> MoeConfig:
+    """With room on a device for the rows that come; with capacities of experts for as many as these let through or, where
+    experts' rows are filled up, have. Megatron-Core sends such rows as it sends all others."""
+    factor, padded = moe.moe_expert_capacity_factor, moe.moe_pad_expert_input_to_capacity
+    if factor is not None:
+        fields = {"moe_expert_capacity_factor": None, "moe_token_drop_policy": "probs", "moe_pad_expert_input_to_capacity": False}
+        return moe.replace(**fields, moe_expert_rank_capacity_factor=factor if padded else min(factor, 1.0))
+    return moe.replace(moe_expert_rank_capacity_factor=1.0) if moe.moe_expert_rank_capacity_factor is None else moe
 
 
 def plan_of(config: ModelConfig, programs: Programs, mapping: Mapping) -> Plan:
@@ -127,7 +138,8 @@ def plan_of(config: ModelConfig, programs: Programs, mapping: Mapping) -> Plan:
     send = send_seconds(mapping, machine, boundary_bytes(programs.config, mapping))
     step = step_of(mapping, machine, counted, spent_around(around), send)
     held = programs.held(mapping)
-    memory = memory_of(mapping, kinds, held, [layer.saved for layer in layers], max(layer.working for layer in layers))
+    working = max(programs.head_working(mapping), *(layer.working for layer in layers))
+    memory = memory_of(mapping, kinds, held, [layer.saved for layer in layers], working)
     lines = _lines(mapping, [*zip(costs, kinds), (around, None)])
     parts = {name: float(seconds) for name, seconds in step.parts.items()}
     return Plan(config, machine, mapping, parts, float(step.exposed), memory.as_floats(), tuple(lines))

@@ -67,7 +67,7 @@ class Bounds:
 
     def memory_of_all(self, space: Sequence[Mapping]) -> Memory:
         """The same of each mapping of a job."""
-        held = column_of(space, lambda mapping: (key_of("optimizer", mapping), mapping.pp > 1), self._programs.held)
+        held = column_of(space, lambda mapping: (key_of("optimizer", mapping), mapping.state_types, mapping.pp > 1), self._programs.held)
         return self._memory(Columns(space), held, column_of(space, partial(key_of, "layer"), self._saved))
 
     def _memory(self, mapping: Mapping | Columns, held: Any, layers: Any) -> Memory:

@@ -30,7 +30,10 @@ class Mapping:
       again; or "full": of a layer its input alone is held.
     zero: what is stored in parts over data parallelism: 0 nothing, 1 the optimiser's state, 2 gradients, too, which are then
       summed by each micro-batch, 3 parameters, too, which each layer gathers forward and back.
+    sum_type: in which gradients are held and summed, "f32" or "bf16". state_types: of masters and of both moments.
     whole_at_start: parameters in parts are made whole first, all of a device's, before they are cut.
+    gathers_again: of sequences in parts a device saves its own, and gathers them again beside products of gradients, as
+      Megatron-LM and Transformer Engine do.
     sums_beside, gathers_beside: gradients are summed, and parameters gathered, while others compute.
     dispatch: where rows are exchanged, "alltoall", or "flex": once to each node that has one of a token's experts.
     exchange_beside: experts' exchanges run beside another micro-batch's kernels.
@@ -50,10 +53,13 @@ class Mapping:
     global_batch: int | None = None
     sequence: int = 4096
     sequence_parallel: bool = True
+    gathers_again: bool = True
     cp_comm_type: str = "allgather"
     schedule: str = "1f1b"
     recompute: str = "none"
     zero: int = 1
+    sum_type: str = "f32"
+    state_types: tuple[str, str, str] = ("f32", "f32", "f32")
     sums_beside: bool = False
     gathers_beside: bool = False
     exchange_beside: bool = False

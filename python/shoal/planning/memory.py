@@ -17,11 +17,11 @@ from shoal.planning.mapping import Mapping
 from shoal.planning.programs import Kind, Setting, around_parts, layer_parts
 from shoal.planning.schedule import in_flight, layers_of_stage, shares_of_stage
 
-__all__ = ["Held", "Holding", "Memory", "around_bytes", "memory_of", "weight_bytes"]
+__all__ = ["Held", "Holding", "Memory", "around_bytes", "gradient_width", "memory_of", "weight_bytes"]
 
-# Bytes of an element: bfloat16 parameters, float32 gradients, a float32 master and two moments.
-_WEIGHT, _GRADIENT, _STATE = 2, 4, 12
-_WIDE_WEIGHT = 4
+# Bytes of an element: of parameters in bfloat16 or float32, of gradients, and of masters and moments.
+_WEIGHT, _WIDE_WEIGHT = 2, 4
+_BYTES = {"f32": 4, "f16": 2, "bf16": 2, "f8E4M3FN": 1}
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,19 @@ def _parts_of(place: Any, setting: Setting) -> int:
 
 def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, ...]:
     """Bytes of weights, gradients and the optimiser's state, and of weights were they whole."""
-    zero = setting.mapping.zero
+    zero, state = setting.mapping.zero, sum(_BYTES[type] for type in setting.mapping.state_types)
     full, split = (elements_of(tree, places, setting) for places in (whole, parts))
     return (
         _width(setting) * (split if zero >= 3 else full),
-        _GRADIENT * (split if zero >= 2 else full),
-        _STATE * (split if zero >= 1 else full),
+        gradient_width(setting.mapping) * (split if zero >= 2 else full),
+        state * (split if zero >= 1 else full),
         _width(setting) * full,
     )
+
+
+def gradient_width(mapping: Mapping) -> int:
+    """Bytes of an element of a gradient."""
+    return _BYTES[mapping.sum_type]
 
 
 def _width(setting: Setting) -> int:
@@ -97,7 +102,7 @@ def gathered_bytes(setting: Setting, kind: Kind) -> float:
     """What a layer has whole for a while of what is stored in parts: parameters of its own and of the next one, which are
     gathered meanwhile, and its gradients until they are summed."""
     zero, whole = setting.mapping.zero, weight_bytes(setting, kind)
-    return (2 * whole if zero >= 3 else 0) + (whole / _width(setting) * _GRADIENT if zero >= 2 else 0)
+    return (2 * whole if zero >= 3 else 0) + (whole / _width(setting) * gradient_width(setting.mapping) if zero >= 2 else 0)
 
 
 # Bytes of weights, gradients and the optimiser's state, and of weights were they whole: of what is around layers, and of a
@@ -109,7 +114,7 @@ class Holding:
     """`Held` of a model's mappings, as exact as their layouts' shardings.
 
     Shardings of parameters name roles: what a device has of experts depends on the sizes of ep, etp and edp, and what it has
-    of all others on those of tp and dp. Each of these is counted once.
+    of all others on those of tp, cp and dp. Each of these is counted once.
     """
 
     def __init__(self, kinds: Sequence[Kind]):
@@ -122,7 +127,7 @@ class Holding:
 
     def _around(self, setting: Setting) -> tuple[float, ...]:
         mapping = setting.mapping
-        sizes = ("around", mapping.pp > 1, mapping.tp, mapping.dp, mapping.mtp)
+        sizes = ("around", mapping.pp > 1, mapping.tp, mapping.cp, mapping.dp, mapping.mtp)
         return self._once(sizes, setting, lambda: around_bytes(setting))
 
     def _layer(self, setting: Setting, kind: Kind) -> tuple[float, ...]:
@@ -132,12 +137,13 @@ class Holding:
             trees = (_of_experts(tree, are_experts) for tree in layer_parts(setting, kind))
             return _held(*trees, setting)
 
-        others = self._once((kind, mapping.tp, mapping.dp), setting, lambda: of(False))
-        experts = self._once((kind, mapping.ep, mapping.etp, mapping.edp), setting, lambda: of(True))
+        others = self._once((kind, "others", mapping.tp, mapping.cp, mapping.dp), setting, lambda: of(False))
+        experts = self._once((kind, "experts", mapping.ep, mapping.etp, mapping.edp), setting, lambda: of(True))
         return tuple(each + more for each, more in zip(others, experts))
 
     def _once(self, sizes: Hashable, setting: Setting, count: Callable[[], tuple[float, ...]]) -> tuple[float, ...]:
-        key = sizes, setting.mapping.zero, setting.mapping.type
+        mapping = setting.mapping
+        key = sizes, mapping.zero, mapping.type, mapping.sum_type, mapping.state_types
         if key not in self._counted:
             self._counted[key] = count()
         return self._counted[key]

@@ -115,13 +115,13 @@ def _by_copies(
     setting: Setting, tree: Tree, shardings: Tree, change: Callable[[Tree, Tree, tuple[Any, ...]], Tree]
 ) -> Tree:
     """`change` of parameters, where they are whole and the axes along which there are copies of them: of experts' those
-    of edp, of all others' those of dp. tree: a layer's parameters, or of those around."""
+    of edp, of all others' those of cp and dp. tree: a layer's parameters, or of those around."""
     layout = setting.layout
-    axes = {role: tuple(layout.axes(role)) if layout.mesh else () for role in ("dp", "edp")}
-    made = change(tree, shardings, axes["dp"])
+    of_experts, of_others = (tuple(layout.axes(*roles)) if layout.mesh else () for roles in (("edp",), ("cp", "dp")))
+    made = change(tree, shardings, of_others)
     if isinstance(tree, dict) and "moe" in tree:
         moe = {
-            name: change(node, shardings["moe"][name], axes["edp" if name in OF_EXPERTS else "dp"])
+            name: change(node, shardings["moe"][name], of_experts if name in OF_EXPERTS else of_others)
             for name, node in tree["moe"].items()
         }
         # Not in place: along no axes it is `shardings` itself.
@@ -317,6 +317,7 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     named = {f"layers.{kind.first}": setting.shapes["layers"][kind.first] for kind in kinds} | {"around": _around_shapes(setting)}
     whole = {name: parameters.shardings_of(shapes, config.moe, layout) for name, shapes in named.items()}
     masters = {name: specs(tree, WIDE) for name, tree in named.items()}
+    grads = {name: specs(tree, WIDE if setting.mapping.sum_type == "f32" else NARROW) for name, tree in named.items()}
     parts = {name: _zero_shardings(setting, masters[name], whole[name]) for name in masters}
     kept = parts if setting.mapping.zero else whole
     left = {name: _left_in(setting, masters[name], whole[name]) for name in masters}
@@ -329,7 +330,8 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
         with named_scope(name):
             # Over devices, where the optimiser's state of them is.
             summed = _constrained(grads, kept[name] if layout.mesh else None)
-            updates, new = optimizer.update(summed, state, master)
+            wide = pytrees.map_leaves(lambda leaf: leaf.astype(WIDE), summed)
+            updates, new = optimizer.update(wide, state, master)
             master = optim.apply_updates(master, updates)
             return pytrees.map_leaves(lambda leaf: leaf.astype(setting.element), master), master, new
 
@@ -338,9 +340,9 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
         return tuple({name: each[place] for name, each in made.items()} for place in range(3))
 
     if layout.mesh is None:
-        return trace_program(step, (masters, masters, state), None, name="optimizer")
+        return trace_program(step, (masters, grads, state), None, name="optimizer")
     like = {name: optim.shardings_like(state[name], masters[name], kept[name]) for name in masters}
     results = (whole, kept, like)
     return trace_program(
-        step, (masters, masters, state), layout.mesh, in_shardings=(kept, left, like), out_shardings=results, name="optimizer"
+        step, (masters, grads, state), layout.mesh, in_shardings=(kept, left, like), out_shardings=results, name="optimizer"
     )

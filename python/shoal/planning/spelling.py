@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from shoal.planning.flags import TITAN_FLAGS
+from shoal.planning.flags import TYPES
 from shoal.planning.mapping import Mapping
+from shoal.planning.torchtitan import TITAN_FLAGS
 
 __all__ = ["megatron_flags", "torchtitan_flags"]
 
@@ -50,19 +51,32 @@ def megatron_flags(mapping: Mapping) -> list[str]:
     words += _RECOMPUTED[mapping.recompute]
     words += _STORED[mapping.zero]
     words += ["--init-model-with-meta-device"] if mapping.zero == 3 and not mapping.whole_at_start else []
+    words += ["--grad-reduce-in-bf16"] if mapping.sum_type == "bf16" else []
+    words += _state(mapping)
     words += [flag for name, flag in _SWITCHES.items() if getattr(mapping, name)]
     return [*words, *(["--fp8-format", "hybrid"] if mapping.type.startswith("f8") else ["--bf16"])]
+
+
+def _state(mapping: Mapping) -> list[str]:
+    """Of masters and moments, where they are not in float32."""
+    names = {type: name for name, type in TYPES.items()}
+    flags = ("--main-params-dtype", "--exp-avg-dtype", "--exp-avg-sq-dtype")
+    words = [word for flag, type in zip(flags, mapping.state_types) if type != "f32" for word in (flag, names[type])]
+    return ["--use-precision-aware-optimizer", *words] if words else []
 
 
 def torchtitan_flags(mapping: Mapping) -> list[str]:
     """Of torchtitan: sizes, batches and recomputation. It has no words for stages a device, and stores parameters in parts
     over data parallelism, or nothing."""
-    sizes = {**_SIZES, "etp": "expert-tensor-parallel-size", "micro_batch": "micro-batch-size",
-             "global_batch": "global-batch-size", "sequence": "seq-length"}  # fmt: skip
+    sizes = {**_SIZES, "etp": "expert-tensor-parallel-size", "global_batch": "global-batch-size", "sequence": "seq-length"}
     names = {flag: name for name, flag in TITAN_FLAGS.items()}
-    always = ("etp", "micro_batch", "global_batch", "sequence")
+    always = ("etp", "global_batch", "sequence")
     words = [
         f"--{names[flag]}={size}" for name, flag in sizes.items() if (size := getattr(mapping, name)) > 1 or name in always
     ]
+    # Behind a pipeline's first stage a local batch is of several micro-batches.
+    if mapping.pp > 1:
+        words += [f"--parallelism.pipeline_parallel_microbatch_size={mapping.micro_batch}"]
+    words.append(f"--training.local_batch_size={mapping.micro_batch * (mapping.micro_batches if mapping.pp > 1 else 1)}")
     words.append(f"--activation_checkpoint.mode={mapping.recompute}")
     return [*words, *(["--parallelism.data_parallel_shard_degree=1"] if mapping.zero == 0 else [])]

@@ -6,83 +6,33 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, ShoalError
 from shoal.models.config import ModelConfig
 from shoal.models.families import made_of, read_config
-from shoal.models.rope import rope_of
-from shoal.moe.config import MoeConfig
 from shoal.moe.reach import expected_places
-from shoal.planning.gshard import gshard_layer
-from shoal.planning.job import Plan, forecast_of, programs_of
+from shoal.planning.exchanges import CHUNK
+from shoal.planning.gshard_table import gshard
+from shoal.planning.job import Plan, forecast_of
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import around_bytes
 from shoal.planning.programs import Setting
+from shoal.planning.published_table import FOLDER, Bar, Table, off_by, percent, read, within
 from shoal.planning.schedule import in_flight
 from shoal.simulation.machines import Machine
 
-__all__ = ["Bar", "Table", "TABLES", "main"]
-
-FOLDER = Path(__file__).parent / "published"
-# Tokens that have places of experts for themselves, in GShard's table.
-_GROUP = 1024
-
-
-@dataclass(frozen=True)
-class Bar:
-    """What a table is held to: how many of how many figures keep it."""
-
-    what: str
-    kept: int
-    of: int
-    needed: int | None = None
-
-    @property
-    def holds(self) -> bool:
-        """Whether so many keep it as are needed, by default all."""
-        return self.kept >= (self.of if self.needed is None else self.needed)
-
-    def __str__(self) -> str:
-        needed = "" if self.needed is None else f", {self.needed} needed"
-        return f"{self.what}: {self.kept} of {self.of}{needed}: {'kept' if self.holds else 'MISSED'}"
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of cells, the first one the titles; notes for people."""
-
-    title: str
-    source: str
-    assumed: str
-    rows: list[list[str]]
-    bars: list[Bar]
-    notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        """Markdown."""
-        head, *rows = self.rows
-        align = ["---", *["--:"] * (len(head) - 1)]
-        lines = [f"| {' | '.join(row)} |" for row in (head, align, *rows)]
-        parts = [f"## {self.title}", f"Published: {self.source}. Assumed: {self.assumed}.", "\n".join(lines)]
-        parts += [*self.notes, "\n".join(f"* {bar}" for bar in self.bars)]
-        return "\n\n".join(parts)
-
-
-def _read(name: str) -> dict[str, Any]:
-    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+__all__ = ["TABLES", "main", "model_of"]
 
 
 def model_of(name: str) -> ModelConfig:
     """A model of the tables."""
-    made = _read("models")["models"][name]
+    made = read("models")["models"][name]
     file, place = read_config(made["config"])
     file = {**file, **made.get("fields", {})}
     return made_of(file, {"moe_token_dispatcher_type": "alltoall"}, place).config
@@ -93,29 +43,17 @@ def _plan(model: str, machine: str, mapping: dict[str, Any], **fields: Any) -> P
     return forecast_of(model_of(model), Machine.read(machine), Mapping(**{**mapping, **fields}))
 
 
-def _off(simulated: float, published: float) -> float:
-    return simulated / published - 1
-
-
-def _percent(off: float) -> str:
-    return f"{100 * off:+.0f} %"
-
-
-def _within(offs: Iterable[float], share: float) -> int:
-    return sum(abs(off) <= share for off in offs)
-
-
 def exchange() -> Table:
     """Expert exchange alone: prices of collectives, no program."""
-    made = _read("exchange")
+    made = read("exchange")
     head = ["exchange, EP"] + [f"{c}, {what}" for c in made["columns"] for what in ("simulated", "published", "off")]
     rows, offs = [head], []
     for name, ep, *published in made["rows"]:
         row = [f"{name} {ep}"]
         for column, figure in zip(made["columns"], published):
             simulated = 1e6 * _exchange(made, column, ep)
-            row += [f"{simulated:.0f}", str(figure), _percent(_off(simulated, figure))]
-            offs += [_off(simulated, figure)] if ep > 8 else []
+            row += [f"{simulated:.0f}", str(figure), percent(off_by(simulated, figure))]
+            offs += [off_by(simulated, figure)] if ep > 8 else []
         rows.append(row)
     notes = (
         "Times are us. Machine files are calibrated on the rows of EP 8, which do not count.",
@@ -123,7 +61,7 @@ def exchange() -> Table:
         "expert of a node beside each token, but home, 7 % more on GB200, whose dispatches with EP 32 and 64 would be 21 and 27 % too slow. "
         "Why H100 combines with EP 16 more slowly than it dispatches is not found: bytes are the same, and with EP 32 and 64 times are, too.",
     )
-    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 20 %, rows not calibrated on", _within(offs, 0.2), len(offs))], notes)
+    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 20 %, rows not calibrated on", within(offs, 0.2), len(offs))], notes)
 
 
 def _exchange(made: dict[str, Any], column: str, ep: int) -> float:
@@ -143,7 +81,7 @@ def _exchange(made: dict[str, Any], column: str, ep: int) -> float:
     if ep == node:
         return within
     between = seconds(_expected(made, ep // node), ep // node, node)
-    return max(between, within) + min(between, within) * made["chunk"] / made["tokens"]
+    return max(between, within) + min(between, within) * CHUNK / made["tokens"]
 
 
 def _expected(made: dict[str, Any], places: int) -> float:
@@ -153,20 +91,20 @@ def _expected(made: dict[str, Any], places: int) -> float:
 
 def deepseek() -> Table:
     """A whole step, rows at once to the devices of their experts and once to each node, as the published one."""
-    made = _read("deepseek")
+    made = read("deepseek")
     rows, offs = [["what", "simulated", "published", "off"]], []
     for dispatch, name in (("alltoall", "rows at once"), ("flex", "rows once to a node")):
         plan = _plan(made["model"], made["machine"], made["mapping"], dispatch=dispatch)
-        offs.append(_off(plan.seconds, made["seconds"]))
-        rows.append([f"seconds of a step, {name}", f"{plan.seconds:.2f}", str(made["seconds"]), _percent(offs[-1])])
+        offs.append(off_by(plan.seconds, made["seconds"]))
+        rows.append([f"seconds of a step, {name}", f"{plan.seconds:.2f}", str(made["seconds"]), percent(offs[-1])])
         rows += [[f"of it {part}", f"{seconds:.2f}", "", ""] for part, seconds in plan.parts.items()]
         rows.append(["exposed communication", f"{plan.exposed:.2f}", "", ""])
-    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 20 %", _within(offs, 0.2), len(offs))])
+    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 20 %", within(offs, 0.2), len(offs))])
 
 
 def memory() -> Table:
     """Of a device, by part."""
-    made = _read("memory")
+    made = read("memory")
     plan = _plan(made["model"], made["machine"], made["mapping"])
     held, around = plan.memory, around_bytes(Setting(plan.config, plan.mapping))
     weights = held.weights + held.gradients - around[0] - around[1]
@@ -174,13 +112,13 @@ def memory() -> Table:
     simulated = (weights, held.optimizer - around[2], activations)
     rows, offs = [["part", "simulated, GB", "published, GB", "off"]], []
     for (part, published), found in zip(made["parts"].items(), simulated):
-        offs.append(_off(found / 1e9, published))
-        rows.append([part, f"{found / 1e9:.1f}", str(published), _percent(offs[-1])])
+        offs.append(off_by(found / 1e9, published))
+        rows.append([part, f"{found / 1e9:.1f}", str(published), percent(offs[-1])])
     note = (
         f"Activations are those of stage {made['stage'] + 1}: by what the source saves of rows that a router weighs, 26.3 GB, and "
         "of queries, keys and values, 30.4 GB, they are those of 56 layers and micro-batches, which the third of four stages holds."
     )
-    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 15 %", _within(offs, 0.15), len(offs))], (note,))
+    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 15 %", within(offs, 0.15), len(offs))], (note,))
 
 
 def _tau(pairs: Sequence[tuple[float, float]]) -> float:
@@ -191,9 +129,19 @@ def _tau(pairs: Sequence[tuple[float, float]]) -> float:
     return sum(signs) / len(signs) if signs else 1.0
 
 
+def _narrow_sums(made: dict[str, Any], found: list[tuple[dict[str, Any], Plan]], factor: float) -> str:
+    """How far rows of FSDP without EP are off with sums in bfloat16."""
+    offs = [
+        off_by(100 * _plan(row["model"], made["machine"], row["mapping"], sum_type="bf16").mfu * factor, row["mfu"])
+        for row, _ in found
+        if row["method"] == "FSDP" and row["mfu"] is not None
+    ]
+    return ", ".join(percent(off) for off in offs)
+
+
 def folding() -> Table:
     """MFU of mappings."""
-    made = _read("folding")
+    made = read("folding")
     found = [(row, _plan(row["model"], made["machine"], row["mapping"])) for row in made["rows"]]
     megatron = [(row, plan) for row, plan in found if row["method"].startswith("MCore")]
     logs = [math.log(row["mfu"] / (100 * plan.mfu)) for row, plan in megatron]
@@ -209,10 +157,10 @@ def folding() -> Table:
         rows.append([
             f"{row['model']}, {row['method']}", f"{100 * plan.mfu:.1f}", f"{scaled:.1f}",
             "out of memory" if published is None else str(published),
-            "" if published is None else _percent(_off(scaled, published)),
+            "" if published is None else percent(off_by(scaled, published)),
             f"{plan.memory.total / 1e9:.0f}", f"{again.memory.total / 1e9:.0f}{'' if fits else ', too much'}",
         ])  # fmt: skip
-    bars = [Bar("MCore rows within 15 % with the factor", _within([_off(100 * p.mfu * factor, r["mfu"]) for r, p in megatron], 0.15), len(megatron))]
+    bars = [Bar("MCore rows within 15 % with the factor", within([off_by(100 * p.mfu * factor, r["mfu"]) for r, p in megatron], 0.15), len(megatron))]
     for model in dict.fromkeys(row["model"] for row, _ in found):
         pairs = [(plan.mfu, row["mfu"]) for row, plan in found if row["model"] == model and row["mfu"] is not None]
         tau = _tau(pairs)
@@ -222,18 +170,19 @@ def folding() -> Table:
     notes = (
         f"The one factor, of all MCore rows, is {factor:.2f}. MFU is of steps without recomputation.",
         "FSDP of Llama3-8x70B holds least while it trains: it is its parameters over tp 8, 116 GB, that fit nowhere before they are cut. "
-        "TP+EP+DP fits in the model if its layers are computed again, with 73 of its 76 GB parameters, gradients and the optimizer's state. What the head works with "
-        "(1 GB), a communicator for each group (0.5 to 0.7 GB of each, NVIDIA/nccl issue 964) and pieces of free memory that are "
+        "TP+EP+DP fits in the model if its layers are computed again: 75 of its 76 GB are parameters, gradients and the optimizer's state, 1 GB is what the head "
+        "works with. A communicator for each group (0.5 to 0.7 GB of each, NVIDIA/nccl issue 964) and pieces of free memory that are "
         "too small are not in it, and what of these was too much is not known; without recomputation, as MFU is simulated, it does not fit, but "
         "neither would MCore of 8x22B-G8T8, which ran.",
-        "FSDP without EP is slower here than published: PyTorch's own, which Megatron-LM refuses with EP, sums in bfloat16.",
+        "FSDP without EP may have been PyTorch's own, which Megatron-LM refuses with EP and which sums in bfloat16: then these rows were "
+        f"{_narrow_sums(made, found, factor)} off.",
     )
     return Table(made["title"], made["source"], made["assumed"], rows, bars, notes)
 
 
 def scaling() -> Table:
     """The same on more devices."""
-    made = _read("scaling")
+    made = read("scaling")
     rows, offs = [["model, devices", "MFU simulated", "to the fewest", "published", "to the fewest", "off"]], []
     for row in made["rows"]:
         first: tuple[float, float] | None = None
@@ -242,120 +191,24 @@ def scaling() -> Table:
             first = first or (mfu, published)
             ratio, wanted = mfu / first[0], published / first[1]
             is_first = first == (mfu, published)
-            offs += [] if is_first else [_off(ratio, wanted)]
-            off = "" if is_first else _percent(offs[-1])
+            offs += [] if is_first else [off_by(ratio, wanted)]
+            off = "" if is_first else percent(offs[-1])
             rows.append([f"{row['model']}, {devices}", f"{100 * mfu:.1f}", f"{ratio:.3f}", str(published), f"{wanted:.3f}", off])
-    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 5 %", _within(offs, 0.05), len(offs), len(offs) - 1)])
+    return Table(made["title"], made["source"], made["assumed"], rows, [Bar("within 5 %", within(offs, 0.05), len(offs), len(offs) - 1)])
 
 
 def pairs() -> Table:
     """Two mappings of one model, the second over the first."""
-    made = _read("pairs")
+    made = read("pairs")
     rows, found = [["model, machine", "simulated", "published", "off"]], []
     for row in made["rows"]:
         before, after = (_plan(row["model"], row["machine"], row[side]) for side in ("before", "after"))
         ratio = after.flops / before.flops
         found.append((ratio, row["ratio"]))
-        rows.append([f"{row['model']}, {row['machine']}", f"{ratio:.2f}x", f"{row['ratio']:.2f}x", _percent(_off(*found[-1]))])
+        rows.append([f"{row['model']}, {row['machine']}", f"{ratio:.2f}x", f"{row['ratio']:.2f}x", percent(off_by(*found[-1]))])
     signs = sum((ratio >= 1) == (wanted >= 1) for ratio, wanted in found)
-    bars = [Bar("faster or slower", signs, len(found)), Bar("within 15 %", _within([_off(*each) for each in found], 0.15), len(found), 4)]
+    bars = [Bar("faster or slower", signs, len(found)), Bar("within 15 %", within([off_by(*each) for each in found], 0.15), len(found), 4)]
     return Table(made["title"], made["source"], made["assumed"], rows, bars)
-
-
-def _gshard_model(experts: int, layers: int) -> ModelConfig:
-    """Every other layer has experts."""
-    # An expert has room for 2 S / E rows of a group, as many as there are choices.
-    moe = MoeConfig.gshard(
-        experts, 8192, second_policy="all", moe_expert_capacity_factor=1.0, min_capacity=1, moe_group_size=_GROUP, moe_layer_freq=2
-    )
-    return ModelConfig(
-        family="gshard", vocab_size=32000, hidden_size=1024, num_attention_heads=16, num_key_value_heads=16, head_dim=128,
-        rms_norm_eps=1e-6, rope=rope_of({}, 128), rope_in_windows=True, windows=(None,) * layers, moe=moe,
-        moe_layers=tuple(number % 2 == 1 for number in range(layers)), intermediate_size=8192, tie_word_embeddings=True,
-    )  # fmt: skip
-
-
-def _gshard_mapping(experts: int, tokens: int) -> Mapping:
-    return Mapping(
-        experts, ep=experts, micro_batch=tokens // 128, sequence=128, type="f32", zero=0, fused_attention=False
-    )
-
-
-def _gshard_options() -> dict[str, Any]:
-    """Masks are products, and so are embeddings; bytes alone choose shardings."""
-    return {"dense_one_hots": True, "machine": "", "with_experts": gshard_layer, "by_products": True}
-
-
-def _gshard_step(machine: Machine, experts: int, layers: int, tokens: int) -> tuple[float, Plan]:
-    """Seconds, and the plan of one side: of the source's tokens half of the layers, of the target's the others, which look
-    at the source, too, and each side has an embedding."""
-    print(f"  GShard: {experts} experts, {layers} layers, {tokens} tokens a device", file=sys.stderr, flush=True)
-    plan = forecast_of(_gshard_model(experts, layers), machine, _gshard_mapping(experts, tokens), **_gshard_options())
-    looks = sum(line.seconds for line in plan.lines if line.where.startswith("attention"))
-    return plan.seconds + looks / 2 + sum(line.seconds for line in plan.lines if line.where == "embed"), plan
-
-
-def _gshard_forward(machine: Machine, experts: int, tokens: int) -> tuple[float, float]:
-    """Of the forward pass of a layer with experts and one without the share of exchanges, and seconds."""
-    print(f"  GShard: {experts} experts, forward, {tokens} tokens a device", file=sys.stderr, flush=True)
-    programs = programs_of(_gshard_model(experts, 2), machine, **_gshard_options())
-    mapping = _gshard_mapping(experts, tokens)
-    programs.make(mapping, "layer")
-    rows = [row for layer in programs.layers(mapping) for row in layer.forward]
-    whole = sum(row.seconds for row in rows)
-    return sum(row.seconds for row in rows if row.name == "all_to_all") / whole, whole
-
-
-def _gshard_forwards(machine: Machine, tokens: int) -> tuple[tuple[float, float], tuple[float, float], float]:
-    """The same with 128 and 2048 experts, and how many times as long the latter take."""
-    small, large = (_gshard_forward(machine, experts, tokens) for experts in (128, 2048))
-    return small, large, large[1] / small[1]
-
-
-def gshard() -> Table:
-    """Device time, shares and steps a second."""
-    made = _read("gshard")
-    machine = Machine.read(made["machine"])
-    rows, bars = [["figure", "simulated", "published", "off"]], []
-
-    def add(what: str, simulated: float, published: float, share: float | None) -> None:
-        off = _off(simulated, published)
-        rows.append([what, f"{simulated:.3g}", f"{published:.3g}", _percent(off)])
-        if share is not None:
-            bars.append(Bar(f"{what} within {100 * share:.0f} %", _within([off], share), 1))
-
-    forward = {groups: _gshard_forwards(machine, groups * _GROUP) for groups in (2, 1, 4)}
-    (share, _), (share_large, _), ratio = forward[2]
-    add("device time of a pair of layers, 2048 over 128 experts", ratio, made["device_time_ratio"], 0.05)
-    for megabytes in (8, 32):
-        few, many = (machine.price("all_to_all", [(n, 1)], round(megabytes * 1e6 * (n - 1) / n)) for n in (16, 2048))
-        add(f"all-to-all of {megabytes} MB, 2048 over 16 partitions", many / few, made["exchange_ratio"], 0.1)
-    add("share of dispatch and combine, 2048 experts", share_large, made["share"]["2048"], 0.1)
-    add("share of dispatch and combine, 128 experts", share, made["share"]["128"], 0.25)
-    weights = []
-    for which, published in made["steps_per_second"].items():
-        experts, layers = map(int, which.split())
-        seconds, plan = _gshard_step(machine, experts, layers, made["tokens"][str(experts)])
-        kept = 1 - made["recomputed"][str(layers)]
-        add(f"steps a second, {experts} experts, {layers} layers", kept / seconds, published, 0.1 if which == "128 12" else None)
-        weights += [plan.memory.weights] if layers == 36 else []
-    spread = max(weights) / min(weights) - 1
-    rows.append(["weights of a device, 36 layers, 128 to 2048 experts, most over least", f"{1 + spread:.3f}", "flat", ""])
-    bars.append(Bar("weights flat within 5 %", int(spread <= 0.05), 1))
-    other = "; ".join(
-        f"with {groups} they are {ratio:.2f}, {large:.3f} and {small:.3f}"
-        for groups, ((small, _), (large, _), ratio) in forward.items()
-        if groups != 2
-    )
-    rest = {part: 1e3 * plan.parts[part] for part in ("sums of gradients", "optimizer")}
-    notes = (
-        "Device time and shares are those of the forward pass, as in the source's figure 8. They depend on how many groups a "
-        f"device has, which the source does not say: the rows above are of two; {other}.",
-        "Rows with a quarter of the tokens a device are about twice as fast as published: by the paper's own rows, a step has "
-        "parts of a tenth of a second and more that depend on no tokens, which are not in the model. They are not sums of gradients, "
-        f"nor the optimizer: with 2048 experts and 36 layers these take {rest['sums of gradients']:.0f} and {rest['optimizer']:.0f} ms of a step.",
-    )
-    return Table(made["title"], made["source"], made["assumed"], rows, bars, notes)
 
 
 TABLES: dict[str, Callable[[], Table]] = {

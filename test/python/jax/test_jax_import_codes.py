@@ -228,7 +228,7 @@ def reductions(x):
     return (
         lax.reduce(x, zero, lax.add, (0,)),
         lax.reduce(x, np.array(-8, x.dtype), lax.max, (1,)),
-        lax.reduce(x, np.array(1, x.dtype), lambda a, b: a * b + a, (0,)),
+        lax.reduce(x, zero, lambda a, b: a * b + a + b, (0,)),
         lax.dot_general(x, x, (((1,), (1,)), ((), ())), preferred_element_type=jnp.int32),
         lax.sort(x, dimension=1),
         lax.cumsum(x.astype(jnp.int32), 1).astype(x.dtype),
@@ -239,9 +239,9 @@ def reductions(x):
 def test_reductions_of_int4():
     x = wrap(RNG.integers(-8, 8, (6, 10)), "int4")
     n = x.astype(np.int64)
-    folded = np.ones(10, np.int64)
+    folded = np.zeros(10, np.int64)
     for row in n:  # of a region of several ops each is of 4 bits
-        folded = wrap(folded * row + folded, "int4").astype(np.int64)
+        folded = wrap(folded * row + folded + row, "int4").astype(np.int64)
     windows = n[:-1, :-1] + n[1:, :-1] + n[:-1, 1:] + n[1:, 1:]
     expected = [n.sum(0), n.max(1), folded, n @ n.T, np.sort(n, 1), n.cumsum(1), windows]
     for number, (found, wanted) in enumerate(zip(evaluate(reductions, x), expected, strict=True)):

@@ -126,12 +126,13 @@ def test_what_there_is_no_counterpart_of(words, message):
 
 def test_every_flag_of_a_model_is_read_refused_or_said():
     assert not {*MODEL_FLAGS} & {*REFUSED_MODEL_FLAGS}
-    words = BASE.replace("--hidden-dropout 0", "--hidden-dropout 0.1") + "--max-position-embeddings 64 --bf16"
+    words = BASE.replace("--hidden-dropout 0", "--hidden-dropout 0.1") + "--max-position-embeddings 64 --no-position-embedding --bf16"
     with pytest.warns(UserWarning) as record:
         from_megatron(words)
     assert sorted(str(warning.message) for warning in record) == [
         "from_megatron: --bf16 has no effect: types are those of the arrays, and of train.step's compute=",
         "from_megatron: --hidden-dropout has no effect: there is no dropout; of 0 it is the same model",
         "from_megatron: --max-position-embeddings has no effect: turned positions have no last one",
+        "from_megatron: --no-position-embedding has no effect: positions turn, and none is added",
     ]
     assert {warning.filename for warning in record} == {__file__}

@@ -368,6 +368,8 @@ def test_layers_that_have_experts():
 
 def test_presets():
     assert MoeConfig.gshard(E, H).second_policy == "random"
+    assert MoeConfig.gshard(128, H).rows(1024) == 2 * 1024 // 128  # 2 N / (G E)
+    assert MoeConfig.gshard(2048, H).rows(1024) == 4
     assert MoeConfig.switch(E, H).rows(64) == 10
     assert MoeConfig.deepspeed(E, H, 2).loss_coefficient("gshard") == 0.64
     assert MoeConfig.tutel(E, H, capacity_factor=0.0).rows(64) is None

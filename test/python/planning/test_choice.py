@@ -216,7 +216,7 @@ def test_nothing_fits():
     told = r"none of \d+ mappings fits: the smallest, .*, holds .* of it optimizer .*; \d+ devices fit"
     with pytest.raises(NothingFitsError, match=told):
         choose(machine=small_machine(2.25e9), devices=4)
-    with pytest.raises(NothingFitsError, match="nor does any of dgx-h100's 8192 devices"):
+    with pytest.raises(NothingFitsError, match="nor does any of dgx-h100's 16384 devices"):
         choose(machine=small_machine(2.001e9), devices=4)
 
 

@@ -13,14 +13,14 @@ from shoal.models.parameters import shapes
 from shoal.moe import total_loss
 from shoal.moe.layout import SINGLE
 from shoal.planning.gshard import gshard_layer
-from shoal.planning.tables import _gshard_model
+from shoal.planning.gshard_table import gshard_model
 
 GROUP, EXPERTS, MODEL, HIDDEN = 16, 4, 8, 12
 
 
 def small(**fields):
     """The table's model, of few sizes."""
-    whole = _gshard_model(EXPERTS, 2)
+    whole = gshard_model(EXPERTS, 2)
     moe = whole.moe.replace(moe_group_size=GROUP, moe_ffn_hidden_size=HIDDEN, **fields)
     return replace(whole, hidden_size=MODEL, num_attention_heads=2, num_key_value_heads=2, head_dim=4, vocab_size=32, moe=moe)
 
@@ -51,5 +51,5 @@ def test_masks_give_what_numbers_of_experts_give(tmp_path, factor):
 
 
 def test_the_tables_model_has_as_many_rows_as_choices():
-    moe = _gshard_model(2048, 2).moe
-    assert (moe.rows(1024), _gshard_model(128, 2).moe.rows(1024)) == (1, 16)
+    moe = gshard_model(2048, 2).moe
+    assert (moe.rows(1024), gshard_model(128, 2).moe.rows(1024)) == (1, 16)

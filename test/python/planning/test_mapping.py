@@ -29,16 +29,70 @@ def test_megatrons_flags_are_read():
     assert (made.dp, made.edp, made.micro_batches, made.stage_devices) == (8, 2, 16, 16)
 
 
+TITAN = (
+    "torchrun train.py --parallelism.tensor_parallel_degree=2 --parallelism.expert_parallel_degree 8 --training.seq_len 2048 "
+    "--training.local_batch_size 4 --activation_checkpoint.mode full"
+)
+STAGES = f"{TITAN} --parallelism.pipeline_parallel_degree 2"
+
+
 def test_torchtitans_options_are_read():
-    options = (
-        "torchrun train.py --parallelism.tensor_parallel_degree=2 --parallelism.expert_parallel_degree 8 "
-        "--parallelism.pipeline_parallel_degree 2 --training.seq_len 2048 --training.local_batch_size 4 "
-        "--training.global_batch_size 64 --activation_checkpoint.mode full"
-    )
-    made = mapping_of(options, 32)
+    made = mapping_of(f"{TITAN} --training.global_batch_size 64", 32)
     assert made == Mapping(
-        32, tp=2, ep=8, etp=1, pp=2, micro_batch=4, global_batch=64, sequence=2048, zero=3, recompute="full"
+        32, tp=2, ep=8, etp=1, micro_batch=4, global_batch=64, sequence=2048, zero=3, recompute="full", gathers_again=False
     )
+
+
+@pytest.mark.parametrize(
+    "more, fields",
+    [
+        ("", dict(micro_batch=1, global_batch=32, stages=1)),
+        ("--parallelism.pipeline_parallel_schedule 1F1B", dict(stages=1)),
+        ("--parallelism.pipeline_parallel_schedule Interleaved1F1B", dict(stages=2)),
+        ("--parallelism.pipeline_parallel_microbatch_size 2", dict(micro_batch=2, micro_batches=2)),
+        ("--training.global_batch_size 64", dict(micro_batch=1, micro_batches=8)),
+    ],
+)
+def test_torchtitan_cuts_a_local_batch_for_a_pipeline(more, fields):
+    """Which has parameters whole from one step to the next, and sums once."""
+    made = mapping_of(f"{STAGES} {more}", 32)
+    assert {name: getattr(made, name) for name in fields} == fields and made.zero == 1
+
+
+@pytest.mark.parametrize(
+    "more, fields",
+    [
+        ("--parallelism.fsdp_reshard_after_forward never", dict(zero=2)),
+        ("--parallelism.fsdp_reshard_after_forward always", dict(zero=3)),
+        ("--parallelism.data_parallel_shard_degree 1", dict(zero=0)),
+        ("--model.converters float8", dict(type="f8E4M3FN")),
+        ("--parallelism.expert_parallel_comm_backend deepep", dict(dispatch="flex")),
+    ],
+)
+def test_torchtitans_further_options_are_read(more, fields):
+    made = mapping_of(f"{TITAN} {more}", 32)
+    assert {name: getattr(made, name) for name in fields} == fields
+
+
+def test_types_of_sums_and_states_are_read_and_written():
+    flags = "--grad-reduce-in-bf16 --use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype fp8"
+    made = mapping_of(flags, 8)
+    assert (made.sum_type, made.state_types) == ("bf16", ("f32", "bf16", "f8E4M3FN"))
+    assert mapping_of(megatron_flags(made), 8) == made
+    # PyTorch's sums in the type of parameters there, and in float32 as torchtitan calls it.
+    assert [mapping_of(flags, 8).sum_type for flags in ("--use-torch-fsdp2", "--use-megatron-fsdp", "--training.seq_len 128")] == ["bf16", "f32", "f32"]
+    with pytest.raises(shoal.UnsupportedError, match="--exp-avg-dtype int8 is not one of"):
+        mapping_of("--use-precision-aware-optimizer --exp-avg-dtype int8", 8)
+
+
+def test_a_layout_of_stages_says_how_many_there_are():
+    with pytest.warns(UserWarning, match="stages are planned with as many whole layers as others"):
+        made = mapping_of("--pipeline-model-parallel-size 8 --global-batch-size 64 --pipeline-model-parallel-layout Et*3|(tt|)*29,m|L", 8)
+    assert made.stages == 4
+    with pytest.raises(shoal.UnsupportedError, match="has 3 stages, which pp 8 does not divide"), pytest.warns(UserWarning):
+        mapping_of("--pipeline-model-parallel-size 8 --pipeline-model-parallel-layout Et|t|L", 8)
+    with pytest.raises(shoal.UnsupportedError, match="--pipeline-model-parallel-layout has"), pytest.warns(UserWarning):
+        mapping_of("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout (((t|)*9999)*9999)*9999", 2)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +134,9 @@ def test_further_tokens_are_read():
     "flags, note",
     [
         ("--moe-permute-fusion", "--moe-permute-fusion has no effect"),
+        ("--decoder-first-pipeline-num-layers 3", "as many whole layers as others"),
+        ("--moe-token-dispatcher-type allgather", "rows are planned as exchanged"),
+        ("--exp-avg-dtype bf16", "in float32 without --use-precision-aware-optimizer"),
         ("--recompute-granularity selective", "attention is one kernel that holds no scores"),
         ("--context-parallel-size 2", "a ring is planned as the gather that sends as much"),
         ("--parallelism.tensor_parallel_degree 2 --job.dump_folder x", "--job.dump_folder has no effect"),
@@ -96,7 +153,6 @@ def test_flags_without_an_effect_are_said(flags, note):
         ("--expert-model-parallel-size 3", "etp 1 x ep 3 x pp 1 = 3 does not divide 8 devices"),
         ("--global-batch-size 12", "a global batch of 12 is not divisible by micro-batches times dp = 8"),
         ("--tensor-paralel-size 2", "--tensor-paralel-size is not known"),
-        ("--decoder-first-pipeline-num-layers 3", "stages of different numbers of layers"),
         ("--use-tp-pp-dp-mapping", "stages lie on devices that are next to each other"),
         ("--recompute-granularity selective --recompute-modules norm", "norm is not one of"),
         ("--recompute-granularity some", "expected full or selective"),

@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 
+import math
+
 import pytest
 
 import shoal
@@ -19,7 +21,8 @@ from shoal.planning.arithmetic import active_weights, flops_of_token
 from shoal.planning.command import main
 from shoal.planning.job import programs_of
 from shoal.planning.schedule import in_flight
-from shoal.planning.tables import Bar, exchange, model_of
+from shoal.planning.published_table import Bar
+from shoal.planning.tables import exchange, model_of
 
 MACHINE = shoal.Machine.read("dgx-h100")
 SIZES = {
@@ -27,6 +30,9 @@ SIZES = {
     "vocab_size": 1024,
 }  # fmt: skip
 CONFIG = from_config("mixtral-8x7b", moe_token_dispatcher_type="alltoall", **SIZES).config
+WIDE = from_config(
+    "mixtral-8x7b", moe_token_dispatcher_type="alltoall", **{**SIZES, "num_hidden_layers": 2, "hidden_size": 2048, "num_attention_heads": 16}
+).config
 BASE = Mapping(8, ep=4, pp=2, sequence=512, global_batch=32)
 
 
@@ -182,6 +188,96 @@ def test_rows_are_copied_into_the_order_of_several_experts():
     copies = {ep: sum(line.seconds for line in plan_of(ep=ep, pp=1).lines if line.what == "rows in order") for ep in (4, 8)}
     rows = 512 * 2 * 512 * 2
     assert copies == {4: pytest.approx(4 * 4 * 4 * MACHINE.price_kernel(2 * rows)), 8: 0}
+
+
+def test_devices_of_one_sequence_sum_gradients_once():
+    """With cp 2 for dp 2 a micro-batch exchanges keys and no gradients, and state is in as many parts."""
+    apart, together = (plan_of(pp=1, ep=4, **fields) for fields in (dict(cp=1), dict(cp=2)))
+    assert together.memory.optimizer == pytest.approx(apart.memory.optimizer)
+    assert not [line for line in together.lines if "gradients (" in line.where and line.is_collective]
+    once, twice = (seconds_of(plan_of(pp=1, ep=4, cp=2, global_batch=batch), "sums of gradients") for batch in (32, 64))
+    assert once == twice > 0
+
+
+def wide_plan(**fields):
+    """Of two layers over tp 2, whose products take longer than what is sent beside them."""
+    return forecast_of(WIDE, MACHINE, Mapping(8, tp=2, ep=4, etp=1, sequence=4096, **fields))
+
+
+def test_what_is_gathered_over_tp_is_not_saved():
+    saved, again = (wide_plan(gathers_again=gathers_again) for gathers_again in (False, True))
+    others = 2 * 4096 * 2048 / 2
+    assert saved.memory.activations - again.memory.activations == pytest.approx(2 * others)
+    full = [wide_plan(gathers_again=gathers_again, recompute="full").memory.activations for gathers_again in (False, True)]
+    assert full[0] == full[1]
+
+
+def test_gradients_of_what_is_gathered_are_scattered_beside_products():
+    """A scatter for each of two layers' attention takes a fifth of its time, and a further gather as long."""
+    whole, beside = (wide_plan(gathers_again=gathers_again) for gathers_again in (False, True))
+    seconds = {}
+    for name, plan in (("whole", whole), ("beside", beside)):
+        for what in ("all_gather", "reduce_scatter"):
+            seconds[name, what] = sum(line.seconds for line in plan.lines if line.what.startswith(what) and line.where.startswith("attention"))
+    batches = whole.mapping.micro_batches
+    one = MACHINE.price("reduce_scatter", [(2, 1)], 2 * 4096 * 2048 // 2)
+    assert seconds["whole", "reduce_scatter"] - seconds["beside", "reduce_scatter"] == pytest.approx(2 * 0.8 * one * batches, rel=0.02)
+    assert seconds["beside", "all_gather"] - seconds["whole", "all_gather"] == pytest.approx(2 * 0.2 * one * batches, rel=0.02)
+    no_sequences = [wide_plan(gathers_again=gathers_again, sequence_parallel=False).seconds for gathers_again in (False, True)]
+    assert no_sequences[0] == no_sequences[1]
+
+
+def test_a_token_is_sent_once_to_each_device_of_a_node():
+    """Of 2 choices among 8 devices 8 (1 - 6/7 x 7/8) = 2; among 4 devices of two experts each 1.71."""
+    large = {"hidden_size": 1024}
+    config = from_config("mixtral-8x7b", moe_token_dispatcher_type="alltoall", **{**SIZES, **large}).config
+
+    def sent(dispatch, ep):
+        plan = forecast_of(config, MACHINE, Mapping(8, ep=ep, sequence=8192, dispatch=dispatch))
+        return sum(line.seconds for line in plan.lines if line.what.startswith("ragged_all_to_all"))
+
+    places = 4 * (1 - math.comb(6, 2) / math.comb(8, 2))
+    assert sent("flex", 4) == pytest.approx(places / 2 * sent("alltoall", 4))
+    assert sent("flex", 8) == pytest.approx(sent("alltoall", 8))
+
+
+@pytest.mark.parametrize("fields", [{"moe_token_dispatcher_type": "allgather"}, {"moe_expert_capacity_factor": 1.0}])
+def test_rows_are_exchanged_and_balanced(plan, fields):
+    """Whatever the dispatcher; a capacity as large as an expert's share drops nothing of that."""
+    config = from_config("mixtral-8x7b", **{"moe_token_dispatcher_type": "alltoall", **SIZES, **fields}).config
+    assert forecast_of(config, MACHINE, BASE).seconds == plan.seconds
+
+
+def test_rows_that_fill_up_a_capacity_count(plan):
+    fields = {"moe_token_dispatcher_type": "alltoall", "moe_expert_capacity_factor": 2.0, **SIZES}
+    filled = forecast_of(from_config("mixtral-8x7b", **fields, moe_pad_expert_input_to_capacity=True).config, MACHINE, BASE)
+    dropped = forecast_of(from_config("mixtral-8x7b", **fields).config, MACHINE, BASE)
+    assert filled.seconds > dropped.seconds == plan.seconds
+
+
+def test_the_head_works_while_all_is_saved():
+    """Of one stage: logits of 2,048 tokens in bfloat16 and float32, and as much for their cotangent."""
+    few, many = (
+        forecast_of(from_config("mixtral-8x7b", **{**SIZES, "vocab_size": size}).config, MACHINE, Mapping(8, ep=4, sequence=2048)).memory.buffers
+        for size in (1024, 65536)
+    )
+    assert many >= 2048 * 65536 * 6 > few
+
+
+def test_products_of_8_bits_save_bytes():
+    wide, narrow = (wide_plan(type=type, gathers_again=False).memory.activations for type in ("bf16", "f8E4M3FN"))
+    attention, rows = 4096 * 2048, 4096 / 2 * 2 * (2048 + 1024)
+    assert wide - narrow == 2 * (attention + rows)
+    again = [wide_plan(type=type, recompute="selective").memory.activations for type in ("bf16", "f8E4M3FN")]
+    assert again[0] - again[1] == 2 * 4096 * 2048
+
+
+def test_sums_in_bfloat16_are_half_as_long_and_as_large():
+    wide, narrow = plan_of(ep=1, pp=1), plan_of(ep=1, pp=1, sum_type="bf16")
+    assert narrow.memory.gradients == wide.memory.gradients / 2
+    assert 0.4 < seconds_of(narrow, "sums of gradients") / seconds_of(wide, "sums of gradients") < 0.9
+    halves = plan_of(state_types=("f32", "bf16", "bf16"))
+    assert halves.memory.optimizer == pytest.approx(8 / 12 * plan_of().memory.optimizer)
 
 
 def test_devices_that_share_experts_gather_rows_and_no_weights():

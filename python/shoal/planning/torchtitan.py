@@ -1,0 +1,130 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Torchtitan's options, which stand in sections, as Megatron-LM's flags."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Sequence
+
+from shoal.errors import UnsupportedError
+from shoal.moe.megatron import warn_idle
+from shoal.names import nearest
+
+__all__ = ["TITAN_FLAGS", "is_torchtitan", "megatron_of_titan"]
+
+# Of each option that says the same as one flag.
+TITAN_FLAGS = {
+    "parallelism.tensor_parallel_degree": "tensor-model-parallel-size",
+    "parallelism.context_parallel_degree": "context-parallel-size",
+    "parallelism.pipeline_parallel_degree": "pipeline-model-parallel-size",
+    "parallelism.expert_parallel_degree": "expert-model-parallel-size",
+    "parallelism.expert_tensor_parallel_degree": "expert-tensor-parallel-size",
+    "training.global_batch_size": "global-batch-size",
+    "training.seq_len": "seq-length",
+}
+# Of `activation_checkpoint.mode`.
+_MODES = {
+    "none": [], "selective": ["--recompute-granularity", "selective", "--recompute-modules", "layernorm", "moe_act"],
+    "full": ["--recompute-granularity", "full"],
+}  # fmt: skip
+# Read here, or of no effect on a forecast.
+_TITAN_OWN = ("activation_checkpoint.mode", "model.converters", "parallelism.data_parallel_shard_degree",
+              "parallelism.expert_parallel_comm_backend", "parallelism.fsdp_reshard_after_forward",
+              "parallelism.pipeline_parallel_microbatch_size", "parallelism.pipeline_parallel_schedule",
+              "training.local_batch_size")  # fmt: skip
+_TITAN_IDLE = ("job.", "profiling.", "metrics.", "checkpoint.", "comm.", "optimizer.", "lr_scheduler.", "compile.", "model.", "debug.",
+               "float8.", "mx.", "quantize.", "validation.", "fault_tolerance.", "experimental.", "memory_estimation.",
+               "activation_checkpoint.", "training.steps", "training.dataset", "training.compile", "training.max_norm", "training.seed",
+               "training.mixed_precision_", "training.gc_freq", "training.dtype", "training.enable_cpu_offload",
+               "parallelism.data_parallel_replicate_degree", "parallelism.enable_async_tensor_parallel",
+               "parallelism.disable_loss_parallel", "parallelism.context_parallel_rotate_method",
+               "parallelism.context_parallel_load_balancer", "parallelism.enable_compiled_autograd")  # fmt: skip
+# Those with several stages a device have two, if nothing else is said.
+_INTERLEAVED = ("interleaved1f1b", "loopedbfs", "interleavedzerobubble")
+
+
+def is_torchtitan(arguments: str | Sequence[str]) -> bool:
+    """Whether options stand in sections."""
+    text = arguments if isinstance(arguments, str) else " ".join(arguments)
+    return re.search(r"--(parallelism|training|activation_checkpoint|model)\.", text) is not None
+
+
+def megatron_of_titan(arguments: str | Sequence[str], devices: int) -> list[str]:
+    """The same as Megatron-LM's words. Torchtitan stores parameters in parts over data parallelism, which it makes as these,
+    and sums in float32; its tensor parallelism has sequences in parts."""
+    options = _titan_options(arguments)
+    words = ["--sequence-parallel", "--init-model-with-meta-device"]
+    idle = []
+    for name, value in options.items():
+        if name in TITAN_FLAGS:
+            words += [f"--{TITAN_FLAGS[name]}", value]
+        elif name in _TITAN_OWN:
+            continue
+        elif name.startswith(_TITAN_IDLE):
+            idle.append(f"--{name}")
+        else:
+            known = {*TITAN_FLAGS, *_TITAN_OWN}
+            raise UnsupportedError(f"plan: --{name} is not read of torchtitan{nearest(name, known, '--')}")
+    if idle:
+        warn_idle(idle, "a forecast does not depend on them")
+    mode = options.get("activation_checkpoint.mode", "selective")
+    if mode not in _MODES:
+        raise UnsupportedError(f"plan: --activation_checkpoint.mode={mode} is not one of {[*_MODES]}")
+    words += _MODES[mode] + _titan_batches(options, devices) + _titan_parts(options)
+    if any(name in options.get("model.converters", "") for name in ("float8", "mx")):
+        words += ["--fp8-format", "hybrid"]
+    if options.get("parallelism.expert_parallel_comm_backend", "standard") != "standard":
+        words += ["--moe-token-dispatcher-type", "flex"]
+    if "parallelism.expert_parallel_degree" in options and "parallelism.expert_tensor_parallel_degree" not in options:
+        words += ["--expert-tensor-parallel-size", "1"]
+    return words
+
+
+def _degree(options: dict[str, str], *names: str) -> int:
+    """Of these together; what is no size is left to who reads it."""
+    texts = (options.get(f"parallelism.{name}_parallel_degree", "1") for name in names)
+    return math.prod(int(text) if text.isdigit() and int(text) else 1 for text in texts)
+
+
+def _titan_batches(options: dict[str, str], devices: int) -> list[str]:
+    """A local batch is a micro-batch; with a pipeline it is cut into micro-batches, of one sequence if nothing else is
+    said."""
+    local = options.get("training.local_batch_size")
+    if _degree(options, "pipeline") == 1:
+        return ["--micro-batch-size", local] if local else []
+    words = ["--micro-batch-size", options.get("parallelism.pipeline_parallel_microbatch_size", "1")]
+    if options.get("parallelism.pipeline_parallel_schedule", "").lower() in _INTERLEAVED:
+        words += ["--num-virtual-stages-per-pipeline-rank", "2"]
+    if "training.global_batch_size" not in options and local and local.isdigit():
+        copies = devices // _degree(options, "tensor", "context", "pipeline")
+        words += ["--global-batch-size", str(int(local) * max(copies, 1))]
+    return words
+
+
+def _titan_parts(options: dict[str, str]) -> list[str]:
+    """Parameters are whole between passes where that is said, and by default in a pipeline, whose stages sum once."""
+    if options.get("parallelism.data_parallel_shard_degree", "-1") == "1":
+        return []
+    is_pipeline = _degree(options, "pipeline") > 1
+    again = options.get("parallelism.fsdp_reshard_after_forward", "default")
+    if again == "always" or (again == "default" and not is_pipeline):
+        return ["--use-megatron-fsdp"]
+    return ["--use-distributed-optimizer", *([] if is_pipeline else ["--data-parallel-sharding-strategy", "optim_grads"])]
+
+
+def _titan_options(arguments: str | Sequence[str]) -> dict[str, str]:
+    words = shlex.split(arguments.replace("\\\n", " "), comments=True) if isinstance(arguments, str) else list(arguments)
+    options: dict[str, str] = {}
+    name = None
+    for word in words:
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            options[name] = value if equals else "true"
+        elif name is None:
+            continue  # torchrun, or a script
+        else:
+            options[name] = word
+    return options
