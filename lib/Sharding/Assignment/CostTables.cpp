@@ -272,8 +272,7 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
 }
 
 double CostTables::leastReshard(unsigned value, LayoutId from, LayoutId to) {
-  bool isBounded = options.pricePlans && !times;
-  if (from == to || !isBounded ||
+  if (from == to || !plansReshards() ||
       reshards.contains(reshardKey(valueClasses[value], from, to)))
     return reshard(value, from, to);
   if (!partialValues && !canReshard(layout(from).sharding, layout(to).sharding))
@@ -281,7 +280,9 @@ double CostTables::leastReshard(unsigned value, LayoutId from, LayoutId to) {
   const Problem::Value &type = problem.values[value];
   double bytes = elementsOf(value, from, to, /*byPlan=*/false) *
                  type.elementBytes * (1 - 1e-9);
-  return bytes > 0 ? type.weight * bytes : 0;
+  if (bytes == 0)
+    return 0;
+  return type.weight * (bytes + options.latencyBytes) + computeIfSent(value);
 }
 
 double CostTables::computeIfSent(unsigned value) const {

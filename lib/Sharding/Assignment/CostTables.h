@@ -160,8 +160,10 @@ public:
   /// Price of turning one layout of `value` into another: bytes and latency, or
   /// time, and computeIfSent.
   double reshard(unsigned value, LayoutId from, LayoutId to);
-  /// What it costs at least: by the bound that no plan of a reshard is below,
-  /// where it was not planned yet.
+  /// Whether that takes a plan of its steps.
+  bool plansReshards() const { return options.pricePlans && !times; }
+  /// What it costs at least: by the bound of bytes that no plan of a reshard is
+  /// below, where it was not planned yet.
   double leastReshard(unsigned value, LayoutId from, LayoutId to);
   /// What Value::flopsIfSent costs.
   double computeIfSent(unsigned value) const;

@@ -36,10 +36,13 @@ private:
     const AllChoices &choices() const { return relaxation->getChoices(); }
   };
 
+  /// Plans that cost as much are not looked for.
+  double tooDear() const { return known * (1 - effort.leastGain); }
   bool isSettled(double bound) const {
-    return bound >= known * (1 - kRounding);
+    return bound >= tooDear() * (1 - kRounding);
   }
   void tryPlanOf(const Node &node);
+  Node makeRoot(AllChoices choices);
   void tighten(Node &node, unsigned maxSweeps);
   void guess(Node &root);
   std::optional<unsigned> findUnsettled(const Node &node) const;
@@ -128,7 +131,7 @@ void BoundSearch::guess(Node &root) {
     LDBG() << "  a guess of " << llvm::format("%.0f", guessed)
            << ": none below " << llvm::format("%.0f", node.bound);
     if (isSettled(node.bound))
-      root.bound = std::max(root.bound, known);
+      root.bound = std::max(root.bound, tooDear());
     known = cheapest;
   }
 }
@@ -192,10 +195,27 @@ double BoundSearch::branch(Node root) {
         open.push_back(std::move(*part));
     }
   }
-  double bound = known;
+  double bound = tooDear();
   for (const Node &node : open)
     bound = std::min(bound, node.bound);
   return bound;
+}
+
+/// Most choices are left out before their reshards are planned.
+BoundSearch::Node BoundSearch::makeRoot(AllChoices choices) {
+  constexpr unsigned kSweepsOfAll = 2;
+  bool arePlanned = tables.plansReshards();
+  Node root{std::make_unique<Relaxation>(
+      tables, std::move(choices),
+      arePlanned ? ReshardPrice::Least : ReshardPrice::Exact, versionCosts,
+      std::min(2 * known, kForbidden))};
+  if (!arePlanned)
+    return root;
+  tighten(root, kSweepsOfAll);
+  if (!isSettled(root.bound))
+    root.relaxation = std::make_unique<Relaxation>(
+        *root.relaxation, root.choices(), ReshardPrice::Exact);
+  return root;
 }
 
 std::optional<LowerBound> BoundSearch::run() {
@@ -203,10 +223,9 @@ std::optional<LowerBound> BoundSearch::run() {
       allChoicesWithin(tables, known * (1 + kRounding));
   if (!choices)
     return std::nullopt;
-  Node root{std::make_unique<Relaxation>(tables, std::move(*choices),
-                                         versionCosts,
-                                         std::min(2 * known, kForbidden))};
-  tighten(root, effort.maxSweeps);
+  Node root = makeRoot(std::move(*choices));
+  if (!isSettled(root.bound))
+    tighten(root, effort.maxSweeps);
   guess(root);
   LowerBound found{root.bound, root.relaxation->decode()};
   if (!isSettled(found.cost)) {

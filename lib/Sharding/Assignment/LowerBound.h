@@ -25,6 +25,9 @@ struct BoundEffort {
   unsigned maxSweeps = 400;
   /// Up to this sweep each look at the bound tries a plan.
   unsigned alwaysTried = 0;
+  /// The share of what is known that a plan must cost less: the search ends
+  /// where none does.
+  double leastGain = 0;
   /// Of what is known, the gap from which on plans between are guessed.
   double leastGuessed = 1;
   /// How often plans are split into those with a choice and those without, and
@@ -38,9 +41,9 @@ struct BoundEffort {
 /// and the versions of values (VersionCosts.h). Choices with which any plan
 /// costs more than `known`, what a plan costs, are left out on the way. On a
 /// tree of ops the bound is the optimum: there this is elimination. It ends
-/// where the bound is as much as what is known, or gains nothing; then branch
-/// and bound closes what the relaxation leaves open. Nothing where an op has
-/// more than 65,536 choices.
+/// where the bound is as much as what is known, less what a plan must gain, or
+/// gains nothing itself; then branch and bound closes what the relaxation
+/// leaves open. Nothing where an op has more than 65,536 choices.
 std::optional<LowerBound> findLowerBound(CostTables &tables, double known,
                                          const BoundEffort &effort,
                                          TryPlan tryPlan);

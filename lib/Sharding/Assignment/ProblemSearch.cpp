@@ -211,6 +211,18 @@ Plan ProblemSearch::searchFromKnown() {
   return plan;
 }
 
+/// The bound says whether other starts may gain anything.
+Plan ProblemSearch::searchNarrow() {
+  llvm::ArrayRef<Start> starts = kStarts;
+  Plan plan = searchFrom(starts.take_front(2), moves);
+  std::optional<double> bound =
+      searchByBound(plan, {.leastGain = kNoGain, .maxSplits = 40});
+  if (!bound || *bound < plan.totalCost() * (1 - kNoGain))
+    keepCheaper(plan, searchFrom(starts.drop_front(2), moves),
+                "what is found from further starts");
+  return plan;
+}
+
 Plan ProblemSearch::searchWhole() {
   if (options.effort >= SearchEffort::Quick)
     moves = findOwnMoves();
@@ -222,11 +234,8 @@ Plan ProblemSearch::searchWhole() {
     return searchFrom(kStartsOfCutAxes, moves);
   if (isLeftOut(kBoundStart) || !isBounded())
     return searchFrom(kStarts, moves);
-  if (isNarrow()) {
-    Plan plan = searchFrom(llvm::ArrayRef(kStarts).take_front(2), moves);
-    searchByBound(plan, {.maxSplits = 20});
-    return plan;
-  }
+  if (isNarrow())
+    return searchNarrow();
   Plan plan = searchFrom(kStarts, moves);
   searchByBound(plan, {.maxSweeps = kSweepsOfSmall,
                        .alwaysTried = kSweepsOfSmall,
@@ -321,20 +330,23 @@ Plan ProblemSearch::search() {
 //===----------------------------------------------------------------------===//
 
 /// Whether a bound takes no longer than two more starts: ops have few choices,
-/// as along one axis, or there are few ops. Where annotations only ask, it is
+/// as along one axis, or there are few ops. It prices reshards between pairs of
+/// layouts, and goes over them in each sweep. Where annotations only ask, it is
 /// the starts that begin with what they ask for.
 bool ProblemSearch::isNarrow() {
-  constexpr ChoiceIndex kFew = 32;
-  // Of seconds more than these are isSmall's.
-  const ChoiceIndex fewTogether = options.cluster ? 2000 : 8000;
+  constexpr ChoiceIndex kFew = 32, kFewTogether = 2000;
+  constexpr double kFewPairs = 250000;
   ChoiceIndex most = 0, all = 0;
+  double pairs = 0;
   for (unsigned op = 0; op < problem.ops.size(); ++op) {
     ChoiceIndex number = tables.classOf(op).numChoices();
     most = std::max(most, number);
     all += number;
+    pairs += double(number) * number;
   }
-  return llvm::none_of(given.ops, isHint) &&
-         (most <= kFew || all <= fewTogether);
+  // Of seconds more choices are isSmall's.
+  bool areFew = options.cluster ? all <= kFewTogether : pairs <= kFewPairs;
+  return llvm::none_of(given.ops, isHint) && (most <= kFew || areFew);
 }
 
 bool ProblemSearch::isBounded() {

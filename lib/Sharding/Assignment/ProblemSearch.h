@@ -50,6 +50,7 @@ private:
   Plan searchFrom(llvm::ArrayRef<Start> starts,
                   llvm::ArrayRef<FoundMoves> tried);
   Plan searchFromKnown();
+  Plan searchNarrow();
   Plan searchWhole();
   Plan unfold(const Plan &found, llvm::ArrayRef<unsigned> standIns);
   Plan searchFolded(const FoldedProblem &folded);

@@ -38,7 +38,8 @@ void Relaxation::addCosts(unsigned value) {
   llvm::ArrayRef<unsigned> ids = values[value].edges;
   if (ids.empty())
     return;
-  std::vector<LayoutId> key = {tables.valueClassOf(value)};
+  std::vector<LayoutId> key = {tables.valueClassOf(value),
+                               unsigned(reshardPrice)};
   llvm::SmallVector<llvm::ArrayRef<NeededLayouts>> needed;
   for (auto [place, id] : llvm::enumerate(ids)) {
     edges[id].placeOfValue = place;
@@ -54,17 +55,17 @@ void Relaxation::addCosts(unsigned value) {
     auto made = llvm::map_to_vector(
         needed[0], [](const NeededLayouts &layouts) { return layouts[0]; });
     found = known
-                .try_emplace(std::move(key), tables, value, made,
+                .try_emplace(std::move(key), tables, reshardPrice, value, made,
                              llvm::ArrayRef(needed).drop_front())
                 .first;
   }
   values[value].costs = &found->second;
 }
 
-Relaxation::Relaxation(CostTables &tables, AllChoices given,
+Relaxation::Relaxation(CostTables &tables, AllChoices given, ReshardPrice price,
                        KnownVersionCosts &known, double tooDear)
-    : tables(tables), known(known), tooDear(tooDear), choices(std::move(given)),
-      values(tables.problem.values.size()) {
+    : tables(tables), reshardPrice(price), known(known), tooDear(tooDear),
+      choices(std::move(given)), values(tables.problem.values.size()) {
   for (unsigned op = 0; op < choices.size(); ++op)
     addEdges(op);
   for (unsigned value = 0; value < values.size(); ++value)
@@ -73,11 +74,12 @@ Relaxation::Relaxation(CostTables &tables, AllChoices given,
     costs.push_back(costsOf(op));
 }
 
-Relaxation::Relaxation(const Relaxation &other, AllChoices left)
-    : tables(other.tables), known(other.known), tooDear(other.tooDear),
-      choices(std::move(left)), edges(other.edges), edgesOfOp(other.edgesOfOp),
-      costs(other.costs), values(other.values) {
-  std::vector<bool> isChanged(values.size(), false);
+Relaxation::Relaxation(const Relaxation &other, AllChoices left,
+                       ReshardPrice price)
+    : tables(other.tables), reshardPrice(price), known(other.known),
+      tooDear(other.tooDear), choices(std::move(left)), edges(other.edges),
+      edgesOfOp(other.edgesOfOp), costs(other.costs), values(other.values) {
+  std::vector<bool> isChanged(values.size(), price != other.reshardPrice);
   for (unsigned op = 0; op < choices.size(); ++op) {
     if (choices[op] == other.choices[op])
       continue;

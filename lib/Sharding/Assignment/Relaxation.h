@@ -47,17 +47,20 @@ struct ValueFactor {
   const VersionCosts *costs = nullptr;
 };
 
-/// The costs of values by their class and the layouts on their edges.
+/// The costs of values by their class, how reshards are priced and the layouts
+/// on their edges.
 using KnownVersionCosts = std::map<std::vector<LayoutId>, VersionCosts>;
 
 /// The relaxation of what may be chosen, and the prices that make its bound.
 class Relaxation {
 public:
   /// `known` outlives it; `tooDear`: no plan that is looked for costs as much.
-  Relaxation(CostTables &tables, AllChoices choices, KnownVersionCosts &known,
-             double tooDear);
+  Relaxation(CostTables &tables, AllChoices choices, ReshardPrice price,
+             KnownVersionCosts &known, double tooDear);
   /// Of choices that are left of another one's (keepChoices), at its prices.
-  Relaxation(const Relaxation &other, AllChoices left);
+  Relaxation(const Relaxation &other, AllChoices left)
+      : Relaxation(other, std::move(left), other.reshardPrice) {}
+  Relaxation(const Relaxation &other, AllChoices left, ReshardPrice price);
   const AllChoices &getChoices() const { return choices; }
   /// Goes forward and backward once.
   void sweep();
@@ -86,6 +89,7 @@ private:
   void visit(unsigned value, bool forward);
 
   CostTables &tables;
+  ReshardPrice reshardPrice;
   KnownVersionCosts &known;
   double tooDear;
   AllChoices choices;

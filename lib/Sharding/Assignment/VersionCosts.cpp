@@ -17,11 +17,13 @@ static constexpr size_t kMostLayouts = 300;
 
 namespace {
 
+using PriceOf = llvm::function_ref<double(LayoutId from, LayoutId to)>;
+
 /// The metric closure of a value's reshards to needed layouts, which come
 /// first: versions are made of such and of what is made.
 class Closure {
 public:
-  Closure(CostTables &tables, unsigned value, llvm::ArrayRef<LayoutId> needed,
+  Closure(PriceOf priceOf, llvm::ArrayRef<LayoutId> needed,
           llvm::ArrayRef<LayoutId> made);
 
   unsigned numNeeded() const { return needed; }
@@ -54,8 +56,8 @@ private:
 
 } // namespace
 
-Closure::Closure(CostTables &tables, unsigned value,
-                 llvm::ArrayRef<LayoutId> needed, llvm::ArrayRef<LayoutId> made)
+Closure::Closure(PriceOf priceOf, llvm::ArrayRef<LayoutId> needed,
+                 llvm::ArrayRef<LayoutId> made)
     : layouts(needed), needed(needed.size()) {
   for (LayoutId layout : made)
     if (!llvm::is_contained(needed, layout))
@@ -63,7 +65,7 @@ Closure::Closure(CostTables &tables, unsigned value,
   size_t n = needed.size();
   for (LayoutId from : layouts)
     for (LayoutId to : needed)
-      costs.push_back(tables.reshard(value, from, to));
+      costs.push_back(priceOf(from, to));
   for (size_t via = 0; via < n; ++via) // Floyd and Warshall
     for (size_t from = 0; from < layouts.size(); ++from) {
       double first = costs[from * n + via];
@@ -177,7 +179,8 @@ private:
 } // namespace
 
 VersionCosts::VersionCosts(
-    CostTables &tables, unsigned value, llvm::ArrayRef<LayoutId> made,
+    CostTables &tables, ReshardPrice price, unsigned value,
+    llvm::ArrayRef<LayoutId> made,
     llvm::ArrayRef<llvm::ArrayRef<NeededLayouts>> needed) {
   llvm::MapVector<LayoutId, unsigned> numbers;
   size_t mostNeeded = 0;
@@ -193,6 +196,10 @@ VersionCosts::VersionCosts(
   auto layouts = llvm::to_vector(llvm::make_first_range(numbers));
   if (std::max(layouts.size(), made.size()) > kMostLayouts)
     return;
+  auto priceOf = [&](LayoutId from, LayoutId to) {
+    return price == ReshardPrice::Exact ? tables.reshard(value, from, to)
+                                        : tables.leastReshard(value, from, to);
+  };
   auto isOne = [](const NeededLayouts &layouts) { return layouts.size() == 1; };
   if (needed.size() == 1 && llvm::all_of(needed[0], isOne)) {
     // No other version is on the way.
@@ -200,11 +207,11 @@ VersionCosts::VersionCosts(
     byMade.reserve(made.size() * needed[0].size());
     for (LayoutId from : made)
       for (const NeededLayouts &to : needed[0])
-        byMade.push_back(tables.reshard(value, from, to[0]));
+        byMade.push_back(priceOf(from, to[0]));
     addPairs(byMade);
     return;
   }
-  Closure costs(tables, value, layouts, made);
+  Closure costs(priceOf, layouts, made);
   size_t n = layouts.size(), trees = n * n * (n + made.size()) * made.size();
   for (LayoutId layout : made) {
     unsigned root = costs.numberOf(layout);

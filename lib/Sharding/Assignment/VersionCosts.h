@@ -26,6 +26,10 @@ struct VersionSet {
 /// several times.
 using NeededLayouts = llvm::SmallVector<LayoutId, 1>;
 
+/// What reshards between layouts cost, or no more than that, which takes less
+/// time to know where they are many.
+enum class ReshardPrice { Least, Exact };
+
 /// Of a value that is made in one of some layouts, and of which each user needs
 /// one of some others, or some of them at once, what no plan has it for less
 /// than. Users who need it in different layouts pay for two of them, where
@@ -33,7 +37,7 @@ using NeededLayouts = llvm::SmallVector<LayoutId, 1>;
 class VersionCosts {
 public:
   /// `needed`: by user.
-  VersionCosts(CostTables &tables, unsigned value,
+  VersionCosts(CostTables &tables, ReshardPrice price, unsigned value,
                llvm::ArrayRef<LayoutId> made,
                llvm::ArrayRef<llvm::ArrayRef<NeededLayouts>> needed);
 

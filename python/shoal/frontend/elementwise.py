@@ -341,8 +341,12 @@ def _product(base: Value, times: int) -> Value:
 
 
 def arctan2(a: ArrayLike, b: ArrayLike) -> Value:
-    """The angle of the point (b, a), between -pi and pi."""
-    return _binary_of_floats("arctan2", "math.atan2", a, b)
+    """The angle of the point (b, a), between -pi and pi; of two zeros that of their signs."""
+    dtype = dtypes.to_float(dtypes.promote(dtype_of(a), dtype_of(b)))
+    y, x = join("arctan2", a, b, dtype=dtype)
+    # MLIR folds math.atan2 of what it knows to be zeros to NaN.
+    zeros = logical_and(equal(y, 0), equal(x, 0))
+    return _binary_of_floats("arctan2", "math.atan2", y, where(zeros, copysign(1, x), x))
 
 
 def copysign(a: ArrayLike, b: ArrayLike) -> Value:

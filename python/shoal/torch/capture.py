@@ -40,6 +40,8 @@ KEPT = frozenset({
     "upsample_nearest2d.vec", "upsample_bilinear2d.vec", "upsample_nearest1d.vec", "upsample_linear1d.vec",
     "logical_and.default", "logical_or.default", "logical_xor.default", "masked_fill.Scalar", "masked_fill.Tensor",
     "isinf.default", "unfold.default", "logit.default",
+    # Written out their gradients are NaN where torch has 0: of rows that are 0, or all the same.
+    "linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar", "std.correction", "sinc.default", "xlogy.Tensor",
     # Torch's own gives weights for what is beside the result.
     "_scaled_dot_product_flash_attention_for_cpu.default",
 })  # fmt: skip

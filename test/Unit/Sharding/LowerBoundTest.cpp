@@ -93,6 +93,27 @@ TEST(LowerBound, holds_where_plans_are_guessed) {
   }
 }
 
+/// Plans that gain less are left out, and what is told stays below all others.
+TEST(LowerBound, holds_where_little_gain_is_not_looked_for) {
+  std::mt19937 random(23);
+  constexpr BoundEffort kGaining{.leastGain = 0.1, .maxSplits = 20};
+  AssignmentOptions options;
+  options.pricePlans = true;
+  options.latencyBytes = 100;
+  for (int i = 0; i < 100; ++i) {
+    Mesh mesh = i % 8 ? makeMesh({{"x", 4}}) : makeMesh({{"x", 2}, {"y", 2}});
+    AssignmentProblem problem = randomProgram(random, mesh);
+    CostTables tables(problem, options, preferredAxisOrder(problem));
+    double best = bestOfAll(tables);
+    for (double known : {best * 2, best * 1.05}) {
+      std::optional<LowerBound> bound = findLowerBound(
+          tables, known, kGaining, [&](const auto &) { return known; });
+      ASSERT_TRUE(bound);
+      EXPECT_LE(bound->cost, best * (1 + 1e-9) + 1e-6) << "program " << i;
+    }
+  }
+}
+
 TEST(LowerBound, is_said_of_a_plan_that_is_known) {
   MoeProgram moe(MoeLayout::single(8), MoeAnnotations::Min);
   AssignmentOptions options;

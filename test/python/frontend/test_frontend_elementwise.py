@@ -114,6 +114,7 @@ def test_logic(tmp_path):
 def test_functions(tmp_path):
     cases = {name: lambda m, x, name=name: getattr(m, name)(x) for name in FUNCTIONS}
     cases["arctan2"] = lambda m, x: m.arctan2(x, 0.5)
+    cases["arctan2_of_zeros"] = lambda m, x: m.arctan2(m.array([0.0, -0.0, -0.0]), m.array([-0.0, 0.0, -0.0])) + x * 0
     cases["copysign"] = lambda m, x: m.copysign(x, [[-1.0, 1.0, -1.0]])
     cases["of_integers"] = lambda m, x: m.exp(np.int32([1, 2]) + m.zeros(2, np.int32))
     assert_cases(tmp_path, cases, X)

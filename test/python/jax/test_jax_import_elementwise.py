@@ -86,6 +86,20 @@ def test_binary():
     compare_with_jax(binary, X, Y)
 
 
+def angles(x):
+    """Of zeros that are known when a program is compiled, and of those that are not."""
+    left, right = jnp.float32([0.0, -0.0, 0.0, -0.0]), jnp.float32([0.0, 0.0, -0.0, -0.0])
+    return {
+        "signed_constants": jnp.arctan2(left, right),
+        "signed_others": jnp.arctan2(left * x[0, 0] ** 2, right * x[0, 0] ** 2),
+        "complex": jnp.angle(jnp.complex64([0, 1, -1, 1j])),
+    }
+
+
+def test_angles_of_zeros():
+    compare_with_jax(angles, X)
+
+
 _INTEGER_OPS = """add sub mul div rem max min bitwise_and bitwise_or bitwise_xor
 shift_left shift_right_logical shift_right_arithmetic lt le ge eq ne""".split()
 

@@ -40,7 +40,6 @@ _FLOAT_OPS = {
     "stablehlo.sqrt": "math.sqrt",
     "stablehlo.tan": "math.tan",
     "stablehlo.tanh": "math.tanh",
-    "stablehlo.atan2": "math.atan2",
     "chlo.acos": "math.acos",
     "chlo.acosh": "math.acosh",
     "chlo.asin": "math.asin",
@@ -163,6 +162,15 @@ def negate(importer: Importer, op: ir.Operation) -> Value:
 @imports("stablehlo.not")
 def inverted(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.flip(importer.operands(op)[0])
+
+
+@imports("stablehlo.atan2")
+def angle(importer: Importer, op: ir.Operation) -> Value:
+    """Of two zeros that of their signs; MLIR folds math.atan2 of what it knows to be zeros to NaN."""
+    arith, (y, x) = importer.arith, importer.operands(op)
+    zeros = arith.op("arith.andi", [arith.compare_to("oeq", y, 0), arith.compare_to("oeq", x, 0)])
+    unit = arith.op("math.copysign", [arith.constant(x.type, 1), x])
+    return arith.op("math.atan2", [y, arith.select(zeros, unit, x)])
 
 
 @imports("stablehlo.sign")

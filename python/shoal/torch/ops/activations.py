@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal.frontend import elementwise, nn, structure
 from shoal.frontend.value import Value
+from shoal.torch import kinks
 from shoal.torch.op import Op
 from shoal.torch.refusals import Unsupported
 from shoal.torch.registry import imports
@@ -52,7 +53,7 @@ def softplus(op: Op, self: Value, beta: Any = 1, threshold: Any = 20) -> Value:
 @imports("aten.elu.default")
 def elu(op: Op, self: Value, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Value:
     # Of positive elements the exponent is 0: what is not chosen must not be infinite, nor its gradient.
-    exponent = elementwise.multiply(elementwise.minimum(self, 0), input_scale)
+    exponent = elementwise.multiply(elementwise.where(elementwise.greater(self, 0), 0, self), input_scale)
     below = elementwise.multiply(elementwise.expm1(exponent), alpha)
     return elementwise.multiply(elementwise.where(elementwise.greater(self, 0), self, below), scale)
 
@@ -84,17 +85,17 @@ def prelu(op: Op, self: Value, weight: Value) -> Value:
 
 @imports("aten.hardtanh.default")
 def hardtanh(op: Op, self: Value, min_val: Any = -1, max_val: Any = 1) -> Value:
-    return elementwise.clip(self, op.value(min_val), op.value(max_val))
+    return kinks.within(self, op.value(min_val), op.value(max_val))
 
 
 @imports("aten.relu6.default")
 def relu6(op: Op, self: Value) -> Value:
-    return elementwise.clip(self, 0, 6)
+    return kinks.within(self, 0, 6)
 
 
 @imports("aten.hardsigmoid.default")
 def hardsigmoid(op: Op, self: Value) -> Value:
-    return elementwise.divide(elementwise.clip(elementwise.add(self, 3), 0, 6), 6)
+    return elementwise.divide(kinks.within(elementwise.add(self, 3), 0, 6), 6)
 
 
 @imports("aten.hardswish.default")

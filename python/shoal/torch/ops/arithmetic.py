@@ -14,6 +14,7 @@ from shoal.frontend import dtypes, elementwise
 from shoal.frontend.broadcasting import join
 from shoal.frontend.core import emit_one
 from shoal.frontend.value import Value
+from shoal.torch import kinks
 from shoal.torch.op import Op, of_two
 from shoal.torch.refusals import Unsupported
 from shoal.torch.registry import imports
@@ -114,20 +115,41 @@ for _name, _function in {
     imports(_name)(of_two(_function))
 
 
+@imports("aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other")
+def xlogy(op: Op, self: Any, other: Any) -> Value:
+    """x * log(y), and 0 where x is: times the logarithm of 0, and times a slope of it, that is NaN."""
+    x, y = (op.value(each) for each in op.cast(self, other))
+    is_nothing = elementwise.logical_and(elementwise.equal(x, 0), elementwise.less_equal(y, 0))
+    return elementwise.multiply(x, elementwise.log(elementwise.where(is_nothing, 1, y)))
+
+
 @imports("aten.clamp.default", "aten.clamp.Tensor")
 def clamp(op: Op, self: Value, min: Any = None, max: Any = None) -> Value:
     value, low, high = op.cast(self, min, max)
-    return elementwise.clip(value, low, high)
+    return _not_above(_not_below(value, low), high)
 
 
 @imports("aten.clamp_min.default", "aten.clamp_min.Tensor")
 def clamp_min(op: Op, self: Value, min: Any) -> Value:
-    return elementwise.maximum(*op.cast(self, min))
+    return _not_below(*op.cast(self, min))
 
 
 @imports("aten.clamp_max.default", "aten.clamp_max.Tensor")
 def clamp_max(op: Op, self: Value, max: Any) -> Value:
-    return elementwise.minimum(*op.cast(self, max))
+    return _not_above(*op.cast(self, max))
+
+
+def _not_below(value: Value, low: Any) -> Value:
+    """At a bound that is a tensor the gradient is halved, as of a maximum; at a number it is 0."""
+    if isinstance(low, Value) or low is None or not dtypes.is_float(value.dtype):
+        return value if low is None else elementwise.maximum(value, low)
+    return kinks.at_least(value, low)
+
+
+def _not_above(value: Value, high: Any) -> Value:
+    if isinstance(high, Value) or high is None or not dtypes.is_float(value.dtype):
+        return value if high is None else elementwise.minimum(value, high)
+    return kinks.at_most(value, high)
 
 
 @imports("aten.lerp.Scalar", "aten.lerp.Tensor")

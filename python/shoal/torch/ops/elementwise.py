@@ -14,6 +14,7 @@ import numpy as np
 from shoal.frontend import dtypes, elementwise
 from shoal.frontend.broadcasting import broadcast_to
 from shoal.frontend.value import Value
+from shoal.torch import kinks
 from shoal.torch.op import Op, of_two
 from shoal.torch.refusals import Unsupported
 from shoal.torch.registry import imports
@@ -30,10 +31,11 @@ def _one(function: Callable[[Any], Value]) -> Callable[..., Value]:
 # In the result's type, which is float32 of integers.
 for _name in (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh",
-    "tanh", "erf", "erfc", "floor", "ceil", "trunc", "abs", "sign", "reciprocal",
+    "tanh", "erf", "erfc", "floor", "ceil", "trunc", "sign", "reciprocal",
 ):  # fmt: skip
     imports(f"aten.{_name}.default")(_one(getattr(elementwise, _name)))
 for _name, _function in {
+    "abs": lambda x: kinks.absolute(x) if dtypes.is_float(x.dtype) else elementwise.abs(x),
     "neg": elementwise.negative,
     "negative": elementwise.negative,
     "sgn": elementwise.sign,
@@ -46,6 +48,13 @@ for _name, _function in {
     "atanh": elementwise.arctanh,
 }.items():
     imports(f"aten.{_name}.default")(_one(_function))
+
+
+@imports("aten.sinc.default")
+def sinc(op: Op, self: Value) -> Value:
+    angle = elementwise.multiply(*op.cast(self, math.pi))
+    quotient = elementwise.divide(elementwise.sin(angle), elementwise.or_one(angle))
+    return elementwise.where(elementwise.equal(angle, 0), 1, quotient)
 
 
 def _test(function: Callable[[Any], Value]) -> Callable[..., Value]:

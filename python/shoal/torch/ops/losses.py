@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal.frontend import dtypes, elementwise, indexing, nn, reduction as reductions, structure
 from shoal.frontend.value import Value
+from shoal.torch import kinks
 from shoal.torch.op import NOT_MADE, Op
 from shoal.torch.registry import imports
 
@@ -87,12 +88,12 @@ def mse_loss(op: Op, self: Value, target: Value, reduction: int = 1) -> Value:
 
 @imports("aten.l1_loss.default")
 def l1_loss(op: Op, self: Value, target: Value, reduction: int = 1) -> Value:
-    return _reduced(op, elementwise.abs(elementwise.subtract(self, target)), reduction)
+    return _reduced(op, kinks.absolute(elementwise.subtract(self, target)), reduction)
 
 
 @imports("aten.smooth_l1_loss.default")
 def smooth_l1_loss(op: Op, self: Value, target: Value, reduction: int = 1, beta: float = 1.0) -> Value:
-    distance = elementwise.abs(elementwise.subtract(self, target))
+    distance = kinks.absolute(elementwise.subtract(self, target))
     if beta == 0:
         return _reduced(op, distance, reduction)
     near = elementwise.multiply(elementwise.square(distance), 0.5 / beta)

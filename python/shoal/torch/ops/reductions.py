@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.frontend import dtypes, elementwise, ordering, reduction, structure
+from shoal.frontend import dtypes, elementwise, indexing, ordering, reduction, structure
 from shoal.frontend.value import Value
+from shoal.torch import kinks
 from shoal.torch.op import Op
 from shoal.torch.refusals import Unsupported
 from shoal.torch.registry import imports
@@ -81,9 +82,11 @@ def _extremum(op: Op, value_of: Callable[..., Value], place_of: Callable[..., Va
               keepdim: bool) -> list[Value]:  # fmt: skip
     if not value.ndim:
         return [value, op.value(0, (), dtypes.INT64)]
-    places = place_of(value, dim).astype(dtypes.INT64)
-    shape = op.shape
-    return [value_of(value, dim, keepdims=keepdim), places.reshape(shape)]
+    places = place_of(value, dim)
+    found = value_of(value, dim, keepdims=keepdim)
+    if op.settings.is_differentiated and dtypes.is_float(value.dtype):
+        found = kinks.read_at(value, dim, places, keepdims=keepdim)
+    return [found, places.astype(dtypes.INT64).reshape(op.shape)]
 
 
 @imports("aten.argmax.default")
@@ -152,7 +155,7 @@ def vector_norm(op: Op, self: Value, ord: Any = 2, dim: Dims = None, keepdim: bo
                 p: Any = None) -> Value:  # fmt: skip
     order, axes = ord if p is None else p, _axes(dim, self.ndim)
     wide = _wide(self, op.dtype)
-    size = elementwise.abs(wide)
+    size = kinks.absolute(wide)
     if order == math.inf:
         return op.value(reduction.max(size, axes, keepdims=keepdim))
     if order == -math.inf:
@@ -163,8 +166,9 @@ def vector_norm(op: Op, self: Value, ord: Any = 2, dim: Dims = None, keepdim: bo
         return op.value(reduction.sum(size, axes, keepdims=keepdim))
     if order == 2:
         return op.value(reduction.root_of(reduction.sum(elementwise.square(wide), axes, keepdims=keepdim)))
-    total = reduction.sum(elementwise.power(size, float(order)), axes, keepdims=keepdim)
-    return op.value(elementwise.power(total, 1 / order))
+    power = kinks.power_of_size if order > 0 else elementwise.power
+    total = reduction.sum(power(size, float(order)), axes, keepdims=keepdim)
+    return op.value(power(total, 1 / order))
 
 
 # Running
@@ -204,4 +208,7 @@ def _running(op: Op, value: Value, dim: int, running: Callable[..., Value]) -> l
     best = running(value, dim)
     places = structure.iota(value.shape, dim, dtypes.INT32)
     latest = reduction.cummax(elementwise.where(elementwise.equal(value, best), places, -1), dim)
+    if op.settings.is_differentiated and dtypes.is_float(value.dtype):
+        # To the place that is told, as torch has it: the frontend's running extrema go to the first that is equal.
+        best = indexing.take_along_axis(value, latest, dim)
     return [best, latest.astype(dtypes.INT64)]

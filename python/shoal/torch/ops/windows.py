@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.frontend import contraction, creation, dtypes, elementwise, indexing, reduction, structure, windows
+from shoal.frontend import contraction, creation, dtypes, elementwise, indexing, ordering, reduction, structure, windows
 from shoal.frontend.value import Value
+from shoal.torch import kinks
 from shoal.torch.op import NOT_MADE, Op
 from shoal.torch.refusals import Unsupported
 from shoal.torch.registry import imports
@@ -146,7 +147,13 @@ def _averaged(value: Value, dim: int, parts: int) -> Value:
 @imports("aten.adaptive_max_pool1d.default", "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default")
 def adaptive_max_pool(op: Op, self: Value, output_size: list[int]) -> list[Any]:
     split, axes = _parts(self, op.shape, len(output_size))
-    return [reduction.max(split, axes), *[NOT_MADE] * (len(op.node.results) - 1)]
+    largest = reduction.max(split, axes)
+    if op.settings.is_differentiated and dtypes.is_float(self.dtype):
+        # Of equal elements the first of a window has all of the gradient.
+        others = [axis for axis in range(split.ndim) if axis not in axes]
+        lines = structure.transpose(split, [*others, *axes]).reshape([*largest.shape, -1])
+        largest = kinks.read_at(lines, -1, ordering.argmax(lines, -1))
+    return [largest, *[NOT_MADE] * (len(op.node.results) - 1)]
 
 
 def _parts(value: Value, shape: tuple[int, ...], rank: int) -> tuple[Value, list[int]]:
