@@ -185,12 +185,19 @@ static rt::EinsumOp splitLetter(MovedOperand operand, char letter,
 
 /// Erases `op` and what it alone used.
 static void eraseWithOperands(Operation *op) {
-  SmallVector<Value> operands(op->getOperands());
-  op->erase();
-  for (Value operand : operands)
-    if (Operation *maker = operand.getDefiningOp();
-        maker && isMemoryEffectFree(maker) && maker->use_empty())
-      eraseWithOperands(maker);
+  // Each once: an op may have a value twice, or one that another operand is made
+  // of.
+  llvm::SetVector<Operation *> dead;
+  dead.insert(op);
+  while (!dead.empty()) {
+    Operation *next = dead.pop_back_val();
+    SmallVector<Value> operands(next->getOperands());
+    next->erase();
+    for (Value operand : operands)
+      if (Operation *maker = operand.getDefiningOp();
+          maker && isMemoryEffectFree(maker) && maker->use_empty())
+        dead.insert(maker);
+  }
 }
 
 /// Splits the letters of the result from the first on, until parts are small: a
