@@ -185,8 +185,8 @@ static rt::EinsumOp splitLetter(MovedOperand operand, char letter,
 
 /// Erases `op` and what it alone used.
 static void eraseWithOperands(Operation *op) {
-  // Each once: an op may have a value twice, or one that another operand is made
-  // of.
+  // Each once: an op may have a value twice, or one that another operand is
+  // made of.
   llvm::SetVector<Operation *> dead;
   dead.insert(op);
   while (!dead.empty()) {
