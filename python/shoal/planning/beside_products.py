@@ -34,8 +34,7 @@ def _blocks(setting: Setting, kind: Kind) -> list[str]:
 def _others(setting: Setting) -> float:
     """Bytes of a block's input that a device has not."""
     mapping = setting.mapping
-    width = 4 if mapping.type == "f32" else 2
-    return width * mapping.device_tokens * setting.config.hidden_size * (mapping.tp - 1) / mapping.tp
+    return mapping.width * mapping.device_tokens * setting.config.hidden_size * (mapping.tp - 1) / mapping.tp
 
 
 def regathered_bytes(setting: Setting, kind: Kind) -> float:

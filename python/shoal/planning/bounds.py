@@ -54,7 +54,7 @@ class _Sizes:
     """Of a mapping, bytes of a device."""
 
     def __init__(self, counts: _Counts, mapping: Mapping):
-        self.width = 4 if mapping.type == "f32" else 2
+        self.width = mapping.width
         self.tokens = mapping.device_tokens
         self.own = self.tokens / mapping.tp
         self.rows = self.own * counts.rows
@@ -342,7 +342,7 @@ def update_bound(setting: Setting, kinds: Sequence[Kind], machine: Machine) -> l
 def _update(setting: Setting, tree: Any, machine: Machine) -> Spent:
     """Sums of gradients and gathers of what is computed with: of experts over edp, of all else over cp and dp, each device
     of those that have the same a part."""
-    mapping, width = setting.mapping, 4 if setting.mapping.type == "f32" else 2
+    mapping = setting.mapping
     wide = gradient_width(mapping)
     moe = tree.get("moe", {})
     of_experts = sum(weights_of(node) for name, node in moe.items() if name in OF_EXPERTS)
@@ -356,5 +356,5 @@ def _update(setting: Setting, tree: Any, machine: Machine) -> Spent:
             continue
         sent = elements * (copies - 1) / copies
         sums += min(machine.price("reduce_scatter", axes, int(wide * sent)), machine.price("all_reduce", axes, int(2 * wide * sent)))
-        gathers += machine.price("all_gather", axes, int(width * sent)) if mapping.zero else 0.0
+        gathers += machine.price("all_gather", axes, int(mapping.width * sent)) if mapping.zero else 0.0
     return Spent(sums=sums, update=(_UPDATED + wide) * held / memory_rate(machine), gathers=gathers)

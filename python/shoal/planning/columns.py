@@ -17,19 +17,29 @@ import numpy as np
 
 from shoal.planning.mapping import Mapping, Sizes
 
-__all__ = ["Space"]
+__all__ = ["Column", "Space", "column_of"]
 
 # Always arrays, and fields of mappings that properties of theirs depend on.
 _SIZES = ("tp", "cp", "ep", "etp", "pp", "stages", "micro_batch")
 _FROM = {"stage_devices": ("devices", "pp"), "stored": ("zero",)}
 
 
+# The values there are, and the place of each mapping's among them.
+Column = tuple[Sequence[Any], np.ndarray]
+
+
+def column_of(each: Sequence[Any]) -> Column:
+    """Of each mapping's value."""
+    places = {value: place for place, value in enumerate(dict.fromkeys(each))}
+    return tuple(places), np.array([places[value] for value in each], np.int64)
+
+
 class Space(Sizes, Sequence[Mapping]):
     """A table of mappings, each made when it is asked for. Fields are attributes: sizes are arrays of a number for each
     mapping, and others, which are the job's, what they are of one."""
 
-    def __init__(self, fields: dict[str, Any], columns: dict[str, tuple[Sequence[Any], np.ndarray]]):
-        """fields: that all have. columns: of all others the values there are, and the place of each mapping's among them."""
+    def __init__(self, fields: dict[str, Any], columns: dict[str, Column]):
+        """fields: that all have. columns: of all others."""
         self._fields, self._columns = fields, columns
         self._count = len(next(iter(columns.values()))[1])
         for name, value in fields.items():
@@ -44,9 +54,9 @@ class Space(Sizes, Sequence[Mapping]):
         fields, columns = {}, {}
         for field in dataclasses.fields(Mapping):
             each = [getattr(mapping, field.name) for mapping in mappings]
-            places = {value: place for place, value in enumerate(dict.fromkeys(each))}
-            if len(places) > 1 or field.name in _SIZES:
-                columns[field.name] = tuple(places), np.array([places[value] for value in each], np.int64)
+            column = column_of(each)
+            if len(column[0]) > 1 or field.name in _SIZES:
+                columns[field.name] = column
             else:
                 fields[field.name] = each[0]
         return cls(fields, columns)

@@ -49,8 +49,7 @@ class Layer:
 def boundary_bytes(config: ModelConfig, mapping: Mapping) -> int:
     """Of what a layer passes on, a device's part."""
     parts = mapping.cp * (mapping.tp if mapping.sequence_parallel else 1)
-    width = 4 if mapping.type == "f32" else 2
-    return width * mapping.micro_batch * mapping.sequence * config.hidden_size // parts
+    return mapping.width * mapping.micro_batch * mapping.sequence * config.hidden_size // parts
 
 
 def layer_mapping(mapping: Mapping, has_experts: bool = True) -> Mapping:

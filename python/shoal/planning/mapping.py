@@ -145,6 +145,11 @@ class Mapping(Sizes):
             if getattr(self, name) < 1:
                 raise InputError(f"plan: {name} {getattr(self, name)} is not positive")
 
+    @property
+    def width(self) -> int:
+        """Bytes of an element of weights, and of what lies between products."""
+        return 4 if self.type == "f32" else 2
+
     def replace(self, **fields: Any) -> Mapping:
         """The same with other values of these fields; etp stays where it is given."""
         return dataclasses.replace(self, **fields)

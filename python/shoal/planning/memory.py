@@ -19,8 +19,7 @@ from shoal.planning.schedule import in_flight, layers_of_stage, shares_of_stage
 
 __all__ = ["Held", "Holding", "Memory", "around_bytes", "gradient_width", "memory_of", "weight_bytes"]
 
-# Bytes of an element: of parameters in bfloat16 or float32, of gradients, and of masters and moments.
-_WEIGHT, _WIDE_WEIGHT = 2, 4
+# Bytes of an element of gradients, and of masters and moments.
 _BYTES = {"f32": 4, "f16": 2, "bf16": 2, "f8E4M3FN": 1}
 
 
@@ -75,10 +74,10 @@ def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, .
     zero, state = setting.mapping.zero, sum(_BYTES[type] for type in setting.mapping.state_types)
     full, split = (elements_of(tree, places, setting) for places in (whole, parts))
     return (
-        _width(setting) * (split if zero >= 3 else full),
+        setting.mapping.width * (split if zero >= 3 else full),
         gradient_width(setting.mapping) * (split if zero >= 2 else full),
         state * (split if zero >= 1 else full),
-        _width(setting) * full,
+        setting.mapping.width * full,
     )
 
 
@@ -87,22 +86,17 @@ def gradient_width(mapping: Mapping) -> int:
     return _BYTES[mapping.sum_type]
 
 
-def _width(setting: Setting) -> int:
-    """Bytes of an element of a weight."""
-    return _WIDE_WEIGHT if setting.mapping.type == "f32" else _WEIGHT
-
-
 def weight_bytes(setting: Setting, kind: Kind) -> float:
     """Of a layer's parameters, as its program has them: whole."""
     tree, whole, _ = layer_parts(setting, kind)
-    return _width(setting) * elements_of(tree, whole, setting)
+    return setting.mapping.width * elements_of(tree, whole, setting)
 
 
 def gathered_bytes(setting: Setting, kind: Kind) -> float:
     """What a layer has whole for a while of what is stored in parts: parameters of its own and of the next one, which are
     gathered meanwhile, and its gradients until they are summed."""
     zero, whole = setting.mapping.zero, weight_bytes(setting, kind)
-    return (2 * whole if zero >= 3 else 0) + (whole / _width(setting) * gradient_width(setting.mapping) if zero >= 2 else 0)
+    return (2 * whole if zero >= 3 else 0) + (whole / setting.mapping.width * gradient_width(setting.mapping) if zero >= 2 else 0)
 
 
 # Bytes of weights, gradients and the optimiser's state, and of weights were they whole: of what is around layers, and of a
@@ -182,4 +176,4 @@ def around_bytes(setting: Setting) -> tuple[float, ...]:
     last = [name for name in tree if name != "norm" and (name != "embed" or "head" not in tree or setting.mapping.mtp)]
     names = [["embed"], last] if setting.mapping.pp > 1 else [list(tree)]
     held = [_held(*({n: part[n] for n in names_of} for part in (tree, whole, parts)), setting) for names_of in names]
-    return *max(held)[:-1], _width(setting) * elements_of(tree, whole, setting)
+    return *max(held)[:-1], setting.mapping.width * elements_of(tree, whole, setting)

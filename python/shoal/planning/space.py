@@ -14,7 +14,7 @@ import numpy as np
 from shoal.errors import InputError, ShoalError
 from shoal.models.config import ModelConfig
 from shoal.moe.reach import mean_places
-from shoal.planning.columns import Space
+from shoal.planning.columns import Column, Space, column_of
 from shoal.planning.mapping import RECOMPUTED, Mapping
 from shoal.simulation.machines import Machine, node_of
 
@@ -86,10 +86,10 @@ def _fields(job: Job, sizes: dict[str, Any]) -> dict[str, Any] | None:
 
 def _table(fields: dict[str, Any], rows: list[tuple[Any, ...]], again: list[str]) -> Space:
     """Each row with each recomputation."""
-    columns: dict[str, tuple[Sequence[Any], np.ndarray]] = {}
+    columns: dict[str, Column] = {}
     for name, each in zip(_CHOSEN, zip(*rows) if rows else [()] * len(_CHOSEN)):
-        places = {value: place for place, value in enumerate(dict.fromkeys(each))}
-        columns[name] = tuple(places), np.repeat(np.array([places[value] for value in each], np.int64), len(again))
+        values, places = column_of(each)
+        columns[name] = values, np.repeat(places, len(again))
     columns["recompute"] = again, np.tile(np.arange(len(again)), len(rows))
     return Space({name: value for name, value in fields.items() if name not in columns}, columns)
 

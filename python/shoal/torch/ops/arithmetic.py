@@ -8,6 +8,7 @@ again here, it has been done in the program.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from shoal.frontend import dtypes, elementwise
@@ -140,16 +141,19 @@ def clamp_max(op: Op, self: Value, max: Any) -> Value:
 
 
 def _not_below(value: Value, low: Any) -> Value:
-    """At a bound that is a tensor the gradient is halved, as of a maximum; at a number it is 0."""
-    if isinstance(low, Value) or low is None or not dtypes.is_float(value.dtype):
-        return value if low is None else elementwise.maximum(value, low)
-    return kinks.at_least(value, low)
+    return _bounded(value, low, elementwise.maximum, kinks.at_least)
 
 
 def _not_above(value: Value, high: Any) -> Value:
-    if isinstance(high, Value) or high is None or not dtypes.is_float(value.dtype):
-        return value if high is None else elementwise.minimum(value, high)
-    return kinks.at_most(value, high)
+    return _bounded(value, high, elementwise.minimum, kinks.at_most)
+
+
+def _bounded(value: Value, bound: Any, of_tensor: Callable[..., Value], of_number: Callable[..., Value]) -> Value:
+    """At a bound that is a tensor the gradient is halved, as of an extremum; at a number it is 0."""
+    if bound is None:
+        return value
+    has_slope_0 = dtypes.is_float(value.dtype) and not isinstance(bound, Value)
+    return (of_number if has_slope_0 else of_tensor)(value, bound)
 
 
 @imports("aten.lerp.Scalar", "aten.lerp.Tensor")

@@ -83,9 +83,10 @@ def _extremum(op: Op, value_of: Callable[..., Value], place_of: Callable[..., Va
     if not value.ndim:
         return [value, op.value(0, (), dtypes.INT64)]
     places = place_of(value, dim)
-    found = value_of(value, dim, keepdims=keepdim)
     if op.settings.is_differentiated and dtypes.is_float(value.dtype):
         found = kinks.read_at(value, dim, places, keepdims=keepdim)
+    else:
+        found = value_of(value, dim, keepdims=keepdim)
     return [found, places.astype(dtypes.INT64).reshape(op.shape)]
 
 

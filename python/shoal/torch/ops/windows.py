@@ -147,12 +147,13 @@ def _averaged(value: Value, dim: int, parts: int) -> Value:
 @imports("aten.adaptive_max_pool1d.default", "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default")
 def adaptive_max_pool(op: Op, self: Value, output_size: list[int]) -> list[Any]:
     split, axes = _parts(self, op.shape, len(output_size))
-    largest = reduction.max(split, axes)
     if op.settings.is_differentiated and dtypes.is_float(self.dtype):
         # Of equal elements the first of a window has all of the gradient.
         others = [axis for axis in range(split.ndim) if axis not in axes]
-        lines = structure.transpose(split, [*others, *axes]).reshape([*largest.shape, -1])
+        lines = structure.transpose(split, [*others, *axes]).reshape([*(split.shape[axis] for axis in others), -1])
         largest = kinks.read_at(lines, -1, ordering.argmax(lines, -1))
+    else:
+        largest = reduction.max(split, axes)
     return [largest, *[NOT_MADE] * (len(op.node.results) - 1)]
 
 
