@@ -21,7 +21,7 @@ using namespace shoal;
 void shoal::buildImportPipeline(OpPassManager &pm) {
   // Shardings are chosen for one function: calls are the user's structure, not
   // a boundary of layouts.
-  pm.addPass(createVerifyCalls());
+  pm.addPass(createVerifyProgram());
   // Gradients are ordinary ops to all that follows.
   pm.addPass(createDifferentiate());
   // Behind it: a derivative may have a function's own rule for a call.

@@ -8,8 +8,8 @@ Usage: plans_by_time.py [--ranks N] [--machine FILE] [--rounds N] [--only TEXT..
 Measures the machine by shoal-bench with as many ranks, or takes the file; compiles each program with it and without, and
 runs both in turn, several rounds. A program whose two plans are the same text is not run: "same".
 
-Columns: a step of each, of all ranks from the first one's begin to the last one's end over a round of 40, the least of the
-rounds; their ratio (below 1 seconds have won); then, of either plan, bytes that a device sends, operations of products and
+Columns: a step of each, of all ranks from the first one's begin to the last one's end over as many as take 20 ms, the
+least; their ratio (below 1 seconds have won); then, of either plan, bytes that a device sends, operations of products and
 peak memory.
 """
 
@@ -20,9 +20,7 @@ import tempfile
 from pathlib import Path
 
 from layer_program import Layer
-from predicted_steps import BUILD, argument_parser, layers, machine_for, mpirun
-
-STEPS = 40  # of a round
+from predicted_steps import BUILD, STEPS, TURNS, argument_parser, layers, machine_for, mean_step, mpirun
 
 
 def freed_layers(ranks):
@@ -90,9 +88,7 @@ class Plan:
     def measure(self, ranks):
         trace = self.executable.with_suffix(".trace")
         mpirun(ranks, self.executable, "--random-inputs=1", "--warmup=2", f"--repeat={STEPS}", f"--trace={trace}")
-        events = [e for e in json.loads(trace.read_text())["traceEvents"] if e.get("name") == "step"]
-        begin, end = min(e["ts"] for e in events), max(e["ts"] + e["dur"] for e in events)
-        self.steps.append(1e-6 * (end - begin) / STEPS)
+        self.steps.append(1e-6 * mean_step(json.loads(trace.read_text())["traceEvents"], TURNS))
 
 
 def print_table(cases):

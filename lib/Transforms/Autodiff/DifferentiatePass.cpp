@@ -194,7 +194,7 @@ struct Differentiate : shoal::impl::DifferentiateBase<Differentiate> {
     // Calls that have no end have no derivative; a part for one device has one
     // as a region.
     OpPassManager before(ModuleOp::getOperationName());
-    before.addPass(createVerifyCalls());
+    before.addPass(createVerifyProgram());
     before.addPass(createFormManualRegions());
     if (failed(runPipeline(before, module)))
       return signalPassFailure();

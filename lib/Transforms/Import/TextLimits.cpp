@@ -6,6 +6,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -127,6 +128,64 @@ static size_t findTooManyValues(StringRef text) {
   return StringRef::npos;
 }
 
+//===----------------------------------------------------------------------===//
+// Arrays of indices
+//===----------------------------------------------------------------------===//
+
+/// Takes the token off the front of the text, and what separates it from the
+/// one before.
+static bool consumeToken(StringRef &text, StringRef token) {
+  text = text.ltrim();
+  return text.consume_front(token);
+}
+
+/// The place of the first `array<index`, at whose width the parser crashes;
+/// npos where there is none.
+static size_t findArrayOfIndices(StringRef text) {
+  for (size_t place = 0; place < text.size();) {
+    if (size_t next = skipOthers(text, place); next != place) {
+      place = next;
+      continue;
+    }
+    StringRef name = takeName(text.drop_front(place));
+    StringRef rest = text.drop_front(place + name.size());
+    if (name == "array" && consumeToken(rest, "<") &&
+        consumeToken(rest, "index") && takeName(rest).empty())
+      return place;
+    place += std::max<size_t>(name.size(), 1);
+  }
+  return StringRef::npos;
+}
+
+//===----------------------------------------------------------------------===//
+// Lists as long as a type says
+//===----------------------------------------------------------------------===//
+
+/// How many elements the first tensor type in the text has; 0 where that is
+/// not in its dimensions.
+static uint64_t countElements(StringRef text) {
+  StringRef type = text.drop_front(std::min(text.find("tensor<"), text.size()));
+  type.consume_front("tensor<");
+  uint64_t elements = 1, size = 0;
+  bool isShaped = false;
+  for (StringRef rest = type;
+       !rest.consumeInteger(10, size) && rest.consume_front("x");
+       isShaped = true)
+    elements = llvm::SaturatingMultiply(elements, size);
+  return isShaped ? elements : 0;
+}
+
+/// The place of the first `tensor.from_elements` whose type has more elements
+/// than the text has characters; npos where there is none.
+static size_t findTooManyElements(StringRef text) {
+  constexpr StringRef name = "tensor.from_elements";
+  for (size_t place = text.find(name); place != StringRef::npos;
+       place = text.find(name, place + name.size()))
+    if (countElements(text.drop_front(place + name.size())) > text.size())
+      return place;
+  return StringRef::npos;
+}
+
 /// An error at a place of the text.
 static InFlightDiagnostic emitErrorAt(llvm::MemoryBufferRef text, size_t place,
                                       MLIRContext *context) {
@@ -148,6 +207,16 @@ LogicalResult shoal::verifyText(llvm::MemoryBufferRef text,
     return emitErrorAt(text, place, context)
            << "value numbers up to here ask for more values than the text has "
               "characters, "
+           << text.getBufferSize();
+  if (size_t place = findArrayOfIndices(text.getBuffer());
+      place != StringRef::npos)
+    return emitErrorAt(text, place, context)
+           << "an array's elements are integers or floats, not index";
+  if (size_t place = findTooManyElements(text.getBuffer());
+      place != StringRef::npos)
+    return emitErrorAt(text, place, context)
+           << "'tensor.from_elements' op has a type of more elements than the "
+              "text has characters, "
            << text.getBufferSize();
   return success();
 }

@@ -203,9 +203,13 @@ def UnifyMeshes : Pass<"shoal-unify-meshes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shoal::ShoalDialect"];
 }
 
-def VerifyCalls : Pass<"shoal-verify-calls", "::mlir::ModuleOp"> {
-  let summary = "Refuses calls that cannot all be inlined";
+def VerifyProgram : Pass<"shoal-verify-program", "::mlir::ModuleOp"> {
+  let summary = "Refuses ops outside of functions, and calls that cannot all "
+                "be inlined";
   let description = [{
+    A program is one module of functions and meshes: another op beside them, or
+    another module, would be dropped, and is an error.
+
     Shardings are chosen for one function, so all calls are inlined. A function
     that calls itself has no end; calls that double at every level have one, but
     twenty levels make a million ops. Counts without inlining, and is an error

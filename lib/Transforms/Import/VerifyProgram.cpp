@@ -10,11 +10,11 @@
 #include "llvm/Support/MathExtras.h"
 
 namespace shoal {
-#define GEN_PASS_DEF_VERIFYCALLS
+#define GEN_PASS_DEF_VERIFYPROGRAM
 #include "shoal/Transforms/Import/Passes.h.inc"
 } // namespace shoal
 
-#define DEBUG_TYPE "shoal-verify-calls"
+#define DEBUG_TYPE "shoal-verify-program"
 
 using namespace mlir;
 using namespace shoal;
@@ -104,13 +104,25 @@ LogicalResult CallSizes::visit(func::FuncOp function) {
   return success();
 }
 
+/// A module's body has no order, so that a value may be made from itself there,
+/// of which passes over functions know nothing, and no function can use it.
+static LogicalResult verifyTopLevel(ModuleOp module) {
+  for (Operation &op : *module.getBody())
+    if (!isa<SymbolOpInterface>(op) || isa<ModuleOp>(op))
+      return op.emitOpError("is outside of all functions: a program is one "
+                            "module of functions and meshes");
+  return success();
+}
+
 namespace {
 
-struct VerifyCalls : shoal::impl::VerifyCallsBase<VerifyCalls> {
-  using VerifyCallsBase::VerifyCallsBase;
+struct VerifyProgram : shoal::impl::VerifyProgramBase<VerifyProgram> {
+  using VerifyProgramBase::VerifyProgramBase;
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    if (failed(verifyTopLevel(getOperation())))
+      return signalPassFailure();
     CallSizes sizes(getOperation(), maxOps);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(sizes.visit(function)))

@@ -1,4 +1,4 @@
-// RUN: shoal-opt %s --shoal-verify-calls --split-input-file --verify-diagnostics
+// RUN: shoal-opt %s --shoal-verify-program --split-input-file --verify-diagnostics
 // RUN: not shoalc %s --emit=spmd -o - 2>&1 | FileCheck %s
 
 // CHECK: error: 'func.call' op makes @loop call itself
