@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 from layer_program import Layer
-from predicted_steps import BUILD, STEPS, TURNS, argument_parser, layers, machine_for, mean_step, mpirun
+from predicted_steps import BUILD, STEPS, argument_parser, layers, machine_for, mean_step, mpirun
 
 
 def freed_layers(ranks):
@@ -88,7 +88,7 @@ class Plan:
     def measure(self, ranks):
         trace = self.executable.with_suffix(".trace")
         mpirun(ranks, self.executable, "--random-inputs=1", "--warmup=2", f"--repeat={STEPS}", f"--trace={trace}")
-        self.steps.append(1e-6 * mean_step(json.loads(trace.read_text())["traceEvents"], TURNS))
+        self.steps.append(1e-6 * mean_step(json.loads(trace.read_text())["traceEvents"]))
 
 
 def print_table(cases):

@@ -241,21 +241,24 @@ def measure(case, ranks):
         for names, pieces in pieces_of(events, rank):
             case.names = names
             case.pieces[rank] = np.minimum(case.pieces.get(rank, np.inf), pieces)
-    case.rounds.append(1e-6 * mean_step(events, TURNS))
+    case.rounds.append(1e-6 * mean_step(events))
 
 
-def mean_step(events, least=np.inf):
-    """Microseconds of a step of all ranks, from the first one's begin to the last one's end: of all steps or, least, of as
-    many in a row as take `least` microseconds. Ranks that share a core and no collective run one by one, in their turns."""
+def mean_step(events):
+    """Microseconds of a step of all ranks, from the first one's begin to the last one's end, over as many as take TURNS."""
     ranks = {}
     for event in events:
         if event.get("name") == "step":
             ranks.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
     begins, ends = np.swapaxes(list(ranks.values()), 0, 2)
-    begins, ends = begins.T.min(0), ends.T.max(0)
-    mean = (ends[-1] - begins[0]) / len(begins)
-    row = int(min(np.ceil(least / mean), len(begins)))
-    return float((ends[row - 1 :] - begins[: len(begins) - row + 1]).min() / row)
+    return least_mean(begins.T.min(0), ends.T.max(0))
+
+
+def least_mean(begins, ends):
+    """The least mean of as many steps in a row as take TURNS. Ranks that share a core and no collective run in turns."""
+    steps = len(begins)
+    row = int(min(np.ceil(TURNS * steps / (ends[-1] - begins[0])), steps))
+    return float((ends[row - 1 :] - begins[: steps - row + 1]).min() / row)
 
 
 def correlation(tasks):
