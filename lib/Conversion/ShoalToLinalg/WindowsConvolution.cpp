@@ -42,8 +42,10 @@ public:
   }
 
   Value make() {
-    if (count() <= 1 || count() > kMostPhases ||
-        whole.type.getNumElements() == 0)
+    // A slice has no place in what is empty.
+    bool isEmpty = whole.type.getNumElements() == 0 ||
+                   tensorTypeOf(whole.kernel).getNumElements() == 0;
+    if (count() <= 1 || count() > kMostPhases || isEmpty)
       return makeConvolution(builder, loc, whole);
     Value result = makeTarget();
     for (size_t number = 0; number < count(); ++number)
