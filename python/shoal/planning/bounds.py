@@ -229,6 +229,8 @@ class LayerBound:
         """Bytes that its backward pass finds saved: what it is given, what norms, products and attention were given and
         made."""
         sizes, dispatcher = _Sizes(self._counts, mapping), self._dispatcher(mapping)
+        if mapping.products_again and mapping.recompute == "selective":
+            return sizes.x  # what it is given, whichever products are computed again
         held = (SAVED_H if mapping.recompute == "none" else SAVED_H_AGAIN)[self._counts.is_gated]
         saved = _held_of_x(mapping) * sizes.x + _values(self._config, mapping, sizes)
         if self._moe:
