@@ -57,7 +57,10 @@ _TITAN_IDLE = ("job.", "profiling.", "metrics.", "checkpoint.", "comm.", "optimi
                "training.gc_freq", "parallelism.disable_loss_parallel", "parallelism.context_parallel_rotate_method",
                "parallelism.context_parallel_load_balancer", "parallelism.enable_compiled_autograd")  # fmt: skip
 # Those with several stages a device have two, if nothing else is said.
-_INTERLEAVED = ("interleaved1f1b", "loopedbfs", "interleavedzerobubble")
+_INTERLEAVED = ("interleaved1f1b", "loopedbfs", "interleavedzerobubble", "zbvzerobubble", "dualpipev")
+_SCHEDULES = ("1f1b", "gpipe", *_INTERLEAVED)
+# Which wait less than what they are planned as.
+_ZERO_BUBBLE = ("interleavedzerobubble", "zbvzerobubble", "dualpipev")
 
 
 def is_torchtitan(arguments: str | Sequence[str]) -> bool:
@@ -89,7 +92,16 @@ def fields_of_titan(arguments: str | Sequence[str]) -> dict[str, Any]:
     type = _titan_options(arguments).get("training.dtype", "float32")
     if type not in _TYPES:
         raise UnsupportedError(f"plan: --training.dtype={type} is not one of {[*_TYPES]}")
-    return {"gathers_again": False, "casts_masters": True, "products_again": ("every_second",), "state_types": (_TYPES[type],) * 3}
+    made = {"gathers_again": False, "casts_masters": True, "products_again": ("every_second",), "state_types": (_TYPES[type],) * 3}
+    return made | ({"schedule": "gpipe"} if _schedule_of(_titan_options(arguments)) == "gpipe" else {})
+
+
+def _schedule_of(options: dict[str, str]) -> str:
+    """In small letters, as torchtitan compares them too."""
+    name = options.get("parallelism.pipeline_parallel_schedule", "1F1B")
+    if name.lower() not in _SCHEDULES:
+        raise UnsupportedError(f"plan: --parallelism.pipeline_parallel_schedule={name} is not one of {[*_SCHEDULES]}")
+    return name.lower()
 
 
 def _warn_of_idle(options: dict[str, str]) -> None:
@@ -108,6 +120,8 @@ def _warn_of_idle(options: dict[str, str]) -> None:
             raise UnsupportedError(f"plan: --{name} is not read of torchtitan{nearest(name, known, '--')}")
     for why, names in idle.items():
         warn_idle(names, why)
+    if _degree(options, "pipeline") > 1 and _schedule_of(options) in _ZERO_BUBBLE:
+        warn_idle([f"--parallelism.pipeline_parallel_schedule {_schedule_of(options)}"], "it is planned as Interleaved1F1B, whose pipeline waits longer")
 
 
 def _titan_recompute(options: dict[str, str]) -> list[str]:
@@ -136,7 +150,7 @@ def _titan_batches(options: dict[str, str], devices: int) -> list[str]:
     if _degree(options, "pipeline") == 1:
         return ["--micro-batch-size", local] if local else []
     words = ["--micro-batch-size", options.get("parallelism.pipeline_parallel_microbatch_size", "1")]
-    if options.get("parallelism.pipeline_parallel_schedule", "").lower() in _INTERLEAVED:
+    if _schedule_of(options) in _INTERLEAVED:
         words += ["--num-virtual-stages-per-pipeline-rank", "2"]
     if "training.global_batch_size" not in options and local and local.isdigit():
         copies = devices // _degree(options, "tensor", "context", "pipeline")
