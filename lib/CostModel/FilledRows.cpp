@@ -4,6 +4,7 @@
 #include "FilledRows.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "shoal/Dialect/Shoal/IR/AllGroups.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
@@ -76,33 +77,64 @@ static std::optional<int64_t> scannedSize(Value value) {
   return std::nullopt;
 }
 
-/// What bounds are a part of, or the same in another shape: the only value of
-/// their type that their op is given, or any that they may be.
-static SmallVector<Value> listWholes(Value bounds) {
-  SmallVector<Value> sources = listSources(bounds);
-  Type type = getElementTypeOrSelf(bounds.getType());
+static SmallVector<Value> listAlike(Value value) {
+  Type type = getElementTypeOrSelf(value.getType());
+  SmallVector<Value> sources = listSources(value);
   llvm::erase_if(sources, [=](Value source) {
     return !isa<RankedTensorType>(source.getType()) ||
            getElementTypeOrSelf(source.getType()) != type;
   });
-  bool isJoined =
-      !bounds.getDefiningOp() || isa<JoinOpInterface>(bounds.getDefiningOp());
-  return sources.size() == 1 || isJoined ? sources : SmallVector<Value>();
+  return sources;
 }
 
-/// How many groups the rows are divided among, by sums of the groups' sizes,
-/// of which both bounds are parts; as many as the op has where that is not
-/// seen.
-static int64_t countGroups(RaggedEinsumOp op, int64_t own) {
-  llvm::SetVector<Value> above;
-  above.insert(op.getEnds());
-  above.insert(op.getBegins());
-  for (size_t i = 0; i < above.size() && i < kMostValues; ++i) {
-    if (std::optional<int64_t> groups = scannedSize(above[i]))
-      return std::max(*groups, own);
-    above.insert_range(listWholes(above[i]));
-  }
-  return own;
+/// What a value is a sum of, element by element; nothing of others.
+static SmallVector<Value> listAddends(Value value) {
+  auto maker = value.getDefiningOp<FactorRuleOpInterface>();
+  SmallVector<Value> addends = listAlike(value);
+  if (!maker || addends.size() < 2)
+    return {};
+  FactorRule rule = maker.getFactorRule();
+  bool isSum = rule.isParallel() && llvm::any_of(rule.linearIn, [&](auto &set) {
+                 return set.size() == addends.size();
+               });
+  return isSum ? addends : SmallVector<Value>();
+}
+
+/// What a value is a part of, or the same in another shape or place: the only
+/// one of its type that its op is given, which computes nothing, or any that it
+/// may be.
+static SmallVector<Value> listWholes(Value value) {
+  SmallVector<Value> sources = listAlike(value);
+  Operation *maker = value.getDefiningOp();
+  if (!maker || isa<JoinOpInterface>(maker))
+    return sources;
+  auto computes = dyn_cast<FactorRuleOpInterface>(maker);
+  bool isMoved = !computes || computes.getFactorRule().flops == 0;
+  return isMoved && sources.size() == 1 ? sources : SmallVector<Value>();
+}
+
+/// How many groups follow each other by a running sum of their sizes, of which
+/// `ends` are a part. Of a sum that is split, a device adds the running sum of
+/// its own groups to that of the devices before it: there are as many as of
+/// both together.
+static std::optional<int64_t>
+countGroups(Value ends, llvm::SetVector<Value> &seen, bool isAddend = false) {
+  if (seen.size() >= kMostValues || !seen.insert(ends))
+    return std::nullopt;
+  if (std::optional<int64_t> size = scannedSize(ends))
+    return size;
+  SmallVector<Value> addends =
+      isAddend ? SmallVector<Value>() : listAddends(ends);
+  std::optional<int64_t> product;
+  for (Value addend : addends)
+    if (std::optional<int64_t> groups = countGroups(addend, seen, true))
+      product = product.value_or(1) * *groups;
+  if (!addends.empty())
+    return product;
+  for (Value whole : listWholes(ends))
+    if (std::optional<int64_t> groups = countGroups(whole, seen, isAddend))
+      return groups;
+  return std::nullopt;
 }
 
 double shoal::filledPart(Operation *op) {
@@ -110,7 +142,12 @@ double shoal::filledPart(Operation *op) {
   if (!einsum)
     return 1;
   int64_t own = cast<ShapedType>(einsum.getEnds().getType()).getShape().back();
-  double part = own > 0 ? double(own) / countGroups(einsum, own) : 1;
+  // Of groups that are split the op's own rule knows how many there are.
+  if (auto all = op->getAttrOfType<IntegerAttr>(kAllGroupsAttr))
+    own = std::max(own, all.getInt());
+  llvm::SetVector<Value> seen;
+  std::optional<int64_t> groups = countGroups(einsum.getEnds(), seen);
+  double part = groups && *groups > own ? double(own) / *groups : 1;
   auto [term, rest] = einsum.getSpec().split(',');
   auto lhs = cast<ShapedType>(einsum.getLhs().getType());
   size_t dim = term.find(einsum.getRows());

@@ -26,3 +26,17 @@ func.func @f(%x: tensor<3x8xf32>, %w: tensor<2x8x5xf32>, %v: tensor<2x5x8xf32>, 
      : (tensor<12x5xf32>, tensor<2x5x8xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<12x8xf32>
   return %z : tensor<12x8xf32>
 }
+
+// Where groups themselves are split the op says how many there are, and nothing
+// counts twice: of eight groups a device has two, and a quarter of 960.
+//
+// RUN: shoalc %S/Inputs/ragged-groups.mlir --emit=summary -o - | FileCheck %s --check-prefix=SPLIT
+
+// SPLIT: operations on a device, 240 of them in products (1.00 times
+
+// And where sums of the groups' sizes are split, of parts of experts by which
+// products have a dimension: a device adds what devices before it have.
+//
+// RUN: shoalc %S/Inputs/ragged-parts.mlir --emit=summary -o - | FileCheck %s --check-prefix=PARTS
+
+// PARTS: operations on a device, 240 of them in products, 968 where all rows
