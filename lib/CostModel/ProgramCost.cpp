@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/CostModel/ProgramCost.h"
+#include "FilledRows.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Location.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
-#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Shoal/IR/Roles.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -95,57 +94,6 @@ int64_t shoal::startingBytes(ArrayRef<CollectiveCost> collectives,
 /// What is only summed is linear in one set.
 bool shoal::isProduct(const FactorRule &rule) {
   return rule.linearIn.size() > 1 && rule.flops > 0;
-}
-
-/// Whether a dimension has that size.
-static bool hasRows(Value value, int64_t rows) {
-  auto shaped = dyn_cast<ShapedType>(value.getType());
-  return shaped && llvm::is_contained(shaped.getShape(), rows);
-}
-
-/// What a value is made of: operands of the op that makes it, or, of one that
-/// an op with regions passes through, as the rows that a loop keeps for the
-/// backward pass, what it may be.
-static SmallVector<Value> listSources(Value value) {
-  Operation *maker = value.getDefiningOp();
-  Operation *owner =
-      maker ? maker : cast<BlockArgument>(value).getOwner()->getParentOp();
-  if (auto joining = dyn_cast<JoinOpInterface>(owner))
-    for (const Join &join : joining.getJoins())
-      if (llvm::is_contained(join.values, value))
-        return llvm::map_to_vector(
-            join.sources, [](OpOperand *source) { return source->get(); });
-  return maker ? llvm::to_vector(maker->getOperands()) : SmallVector<Value>();
-}
-
-/// The part of a ragged einsum's rows that are there on average: those that a
-/// device sends of those that the ragged_all_to_all that brings them has room
-/// for; 1 where none does.
-static double filledPart(Operation *op) {
-  auto einsum = dyn_cast<RaggedEinsumOp>(op);
-  if (!einsum)
-    return 1;
-  auto [term, rest] = einsum.getSpec().split(',');
-  auto lhs = cast<ShapedType>(einsum.getLhs().getType());
-  size_t dim = term.find(einsum.getRows());
-  if (dim >= static_cast<size_t>(lhs.getRank()))
-    return 1; // rows of the other operand alone
-  int64_t rows = lhs.getDimSize(dim);
-  constexpr size_t kMostValues = 1000;
-  llvm::SetVector<Value> above;
-  auto add = [&](ValueRange values) {
-    above.insert_range(llvm::make_filter_range(
-        values, [=](Value value) { return hasRows(value, rows); }));
-  };
-  add(op->getOperands());
-  for (size_t i = 0; i < above.size() && i < kMostValues; ++i) {
-    if (auto sent = above[i].getDefiningOp<spmd::RaggedAllToAllOp>()) {
-      auto input = cast<ShapedType>(sent.getInput().getType());
-      return std::min(1.0, double(input.getDimSize(0)) / rows);
-    }
-    add(listSources(above[i]));
-  }
-  return 1;
 }
 
 /// The devices that each run the op in a global program: what is written for

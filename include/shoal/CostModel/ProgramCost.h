@@ -58,9 +58,9 @@ int64_t startingBytes(llvm::ArrayRef<CollectiveCost> collectives,
                       const Machine &machine);
 
 struct ArithmeticCost {
-  /// By the ops' factor rules, on the shapes as they stand; of products of rows
-  /// that a ragged_all_to_all brings those that come where each device gets as
-  /// many, as bytes are counted (Support/CollectiveBytes.h).
+  /// By the ops' factor rules, on the shapes as they stand; of ragged products
+  /// those rows that are there where each device, and each group, has as many,
+  /// as bytes are counted (Support/CollectiveBytes.h).
   double flops = 0;
   /// The part of it in products: einsums of several operands, convolutions,
   /// ragged ones.

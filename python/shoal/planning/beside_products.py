@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shoal.planning.beside import longer
 from shoal.planning.exchanges import axes_of
 from shoal.planning.kernels import LOSS
 from shoal.planning.programs import Kind, Setting
 from shoal.simulation.forecast import Row
 from shoal.simulation.machines import Machine
 
-__all__ = ["beside_seconds", "regathered_bytes", "with_products_beside"]
+__all__ = ["regathered_bytes", "with_products_beside"]
 
 
 def _blocks(setting: Setting, kind: Kind) -> list[str]:
@@ -40,14 +41,6 @@ def _others(setting: Setting) -> float:
 def regathered_bytes(setting: Setting, kind: Kind) -> float:
     """What a layer's program saves of others, and these libraries do not; nothing where it is computed again."""
     return 0.0 if setting.mapping.recompute == "full" else len(_blocks(setting, kind)) * _others(setting)
-
-
-def beside_seconds(sent: float, computed: float, machine: Machine) -> float:
-    """How much longer kernels take for what is sent beside them."""
-    if not machine.overlaps:
-        return sent
-    hidden = min(sent, computed)
-    return sent - hidden + hidden * machine.overlap_tax
 
 
 def with_products_beside(rows: Sequence[Row], setting: Setting, kind: Kind, machine: Machine) -> list[Row]:
@@ -71,6 +64,6 @@ def _change(rows: list[Row], block: str, setting: Setting, machine: Machine) -> 
         return
     last = scattered[-1]
     sent = machine.price("all_gather", axes_of(setting, "tp"), int(_others(setting)))
-    again = replace(rows[last], name="all_gather", seconds=beside_seconds(sent, products, machine), bytes=int(_others(setting)))
-    rows[last] = replace(rows[last], seconds=beside_seconds(rows[last].seconds, products, machine))
+    again = replace(rows[last], name="all_gather", seconds=float(longer(sent, products, machine)), bytes=int(_others(setting)))
+    rows[last] = replace(rows[last], seconds=float(longer(rows[last].seconds, products, machine)))
     rows.insert(last, again)

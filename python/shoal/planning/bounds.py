@@ -19,6 +19,7 @@ from typing import Any
 from shoal.models.config import ModelConfig
 from shoal.moe.parameters import OF_EXPERTS
 from shoal.planning.arithmetic import saved_in_8_bits, weights_of
+from shoal.planning.beside import slowed
 from shoal.planning.costs import attention_seconds, rounding_seconds, sorting_seconds, typed_share
 from shoal.planning.course import Around, Spent
 from shoal.planning.exchanges import Axes, axes_of, exchange_bound, numbers_bound
@@ -199,7 +200,8 @@ class LayerBound:
         for name, weights in self._weights.items():
             # Again in front of it, and behind attention, as what follows is computed again, too.
             again = (mapping.recompute == "full") * (2 if name == "attention" else 1)
-            times = (3 + self._scattered() if mapping.sequence_parallel else 2) + again
+            # A scatter may lie beside products.
+            times = (3 + slowed(machine) if mapping.sequence_parallel else 2) + again
             sent = sizes.x * (mapping.tp - 1)
             if name == "shared":
                 # Nothing says that it is tokens that are gathered: it could be weights, a third of them at least.
@@ -208,10 +210,6 @@ class LayerBound:
         total += 2 * sent_bound(machine, cp, _keys(setting, sizes))
         is_exchanged = self._moe and self._dispatcher(mapping) == "alltoall"
         return total + (self._rows_sent(setting, sizes) if is_exchanged else 0.0)
-
-    def _scattered(self) -> float:
-        """Of a scatter that may lie beside products, what these take longer."""
-        return self._machine.overlap_tax if self._machine.overlaps else 1.0
 
     def _rows_sent(self, setting: Setting, sizes: _Sizes) -> float:
         """To experts and back, and the same of cotangents. Places of sequences lie over cp and tp, and rows one behind the
@@ -231,6 +229,8 @@ class LayerBound:
         """Bytes that its backward pass finds saved: what it is given, what norms, products and attention were given and
         made."""
         sizes, dispatcher = _Sizes(self._counts, mapping), self._dispatcher(mapping)
+        if mapping.products_again and mapping.recompute == "selective":
+            return sizes.x  # what it is given, whichever products are computed again
         held = (SAVED_H if mapping.recompute == "none" else SAVED_H_AGAIN)[self._counts.is_gated]
         saved = _held_of_x(mapping) * sizes.x + _values(self._config, mapping, sizes)
         if self._moe:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import ShoalError
+from shoal.errors import InputError, ShoalError
 from shoal.models.config import ModelConfig
 from shoal.models.families import made_of, read_config
 from shoal.models.megatron import model_config
@@ -56,11 +56,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--machine", required=True, metavar="M", help=f"a machine file, or one of {', '.join(shipped())}")
     parser.add_argument("--devices", required=True, type=int, metavar="N", help="how many devices the job has")
     parser.add_argument("--schedule", choices=SCHEDULES, help="of the pipeline (default: 1f1b)")
+    parser.add_argument("--global-batch-size", type=int, metavar="B",
+                        help="sequences of a step (default: what a layout says, or 4 a device)")  # fmt: skip
+    parser.add_argument("--seq-length", type=int, metavar="S", help="tokens of a sequence (default: what a layout says, or 4096)")
     parser.add_argument("--json", action="store_true", help="print it as JSON, times in seconds and sizes in bytes")
     parser.add_argument("--layout", metavar="FLAGS", help="the mapping to forecast: all words that follow")
     choosing = parser.add_argument_group("without a layout")
-    choosing.add_argument("--global-batch-size", type=int, metavar="B", help="sequences of a step (default: 4 a device)")
-    choosing.add_argument("--seq-length", type=int, metavar="S", help="tokens of a sequence (default: 4096)")
     choosing.add_argument("--top", type=int, metavar="K",
                           help="show the K best, none of which another mapping is in front of (default: 1, and others that are simulated anyway)")  # fmt: skip
     choosing.add_argument("--within", type=float, default=1.0, metavar="PERCENT",
@@ -136,6 +137,10 @@ def main(words: Sequence[str]) -> int:
 def _planned(given: argparse.Namespace, sections: dict[str, list[str]]) -> tuple[int, str]:
     """The status, and what to print."""
     machine = Machine.read(given.machine)
+    beside = [f"--{section}" for section in ("fixed", "against") if section in sections]
+    beside += ["--top"] if given.top is not None else []
+    if "layout" in sections and beside:
+        raise InputError(f"plan: {', '.join(beside)} beside --layout: that is one mapping, among which nothing is chosen")
     name = Path(given.model).name if os.path.sep in given.model else given.model
     flags = sections.get("layout", sections.get("fixed", []))
     config, flags = read_model(given.model, flags)
@@ -147,20 +152,22 @@ def _planned(given: argparse.Namespace, sections: dict[str, list[str]]) -> tuple
 def _forecast(
     given: argparse.Namespace, config: ModelConfig, machine: Machine, flags: Sequence[str], name: str
 ) -> tuple[int, str]:
-    fields = {"schedule": given.schedule} if given.schedule else {}
     programs = programs_of(config, machine)
-    made = forecast_of(config, machine, mapping_of(flags, given.devices, **fields), programs)
+    made = forecast_of(config, machine, mapping_of(flags, given.devices, **_said(given)), programs)
     change = None if made.fits or given.json else smallest_change(made, programs)
     return 0 if made.fits else 3, json.dumps(as_json(made), indent=1) if given.json else as_text(made, change, name)
+
+
+def _said(given: argparse.Namespace) -> dict[str, Any]:
+    """Fields of a mapping that stand in front of all flags, in whose place they are."""
+    said = {"schedule": given.schedule, "global_batch": given.global_batch_size, "sequence": given.seq_length}
+    return {field: value for field, value in said.items() if value is not None}
 
 
 def _choice(
     given: argparse.Namespace, config: ModelConfig, machine: Machine, sections: dict[str, list[str]], name: str
 ) -> tuple[int, str]:
-    fixed = fields_of(sections.get("fixed", []), given.devices)
-    fixed |= {"schedule": given.schedule} if given.schedule else {}
-    job = {"global_batch": given.global_batch_size, "sequence": given.seq_length}
-    fixed |= {field: value for field, value in job.items() if value is not None}
+    fixed = fields_of(sections.get("fixed", []), given.devices) | _said(given)
     against = None
     if "against" in sections:
         beside = {field: fixed[field] for field in ("global_batch", "sequence", "schedule") if field in fixed}

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from shoal.planning.added import adding_seconds, bytes_of_product
+from shoal.planning.again import repeated_rows
 from shoal.planning.arithmetic import attention_flops, rounded_values
 from shoal.planning.beside_products import with_products_beside
 from shoal.planning.exchanges import sent_share, with_copies_once
@@ -16,7 +18,7 @@ from shoal.planning.programs import Kind, Setting
 from shoal.simulation.forecast import Forecast, Row
 from shoal.simulation.machines import Machine
 
-__all__ = ["Costs", "around_costs", "attention_seconds", "forward_rows", "layer_costs", "optimizer_costs", "rounding_seconds", "sorting_seconds", "typed_share"]
+__all__ = ["Costs", "around_costs", "attention_seconds", "layer_costs", "optimizer_costs", "rounding_seconds", "sorting_seconds", "typed_share"]
 
 _SUMS = ("reduce_scatter", "all_reduce")
 # A backward pass multiplies five times where the forward pass does twice.
@@ -47,19 +49,18 @@ def layer_costs(forecast: Forecast, setting: Setting, kind: Kind, machine: Machi
     """Of a layer, with kernels that those who train have and its program has not."""
     counted = with_copies_once(_counted(forecast), setting, machine)
     rows = [row for row in with_products_beside(counted, setting, kind, machine) if row.layer != LOSS]
-    more = {"round": rounding_seconds(setting, kind, machine), "rows in order": sorting_seconds(setting, kind, machine)}
+    more = {
+        "round": rounding_seconds(setting, kind, machine),
+        "rows in order": sorting_seconds(setting, kind, machine),
+        "gradients added up": adding_seconds(setting, kind, machine),
+    }
     kernels = [
         Row(name, seconds, runs=1, bytes=0, bound="memory", layer="layers.0/experts" if name == "rows in order" else "", type=setting.mapping.type)
         for name, seconds in more.items()
         if seconds
     ]
+    rows += repeated_rows(forecast, setting)
     return Costs(micro=(*_priced(rows, setting, kind, machine), *kernels))
-
-
-def forward_rows(forecast: Forecast) -> tuple[Row, ...]:
-    """Of a layer, those in front of its loss."""
-    names = [row.layer for row in forecast.rows]
-    return forecast.rows[: names.index(LOSS)]
 
 
 def _counted(forecast: Forecast) -> list[Row]:
@@ -118,7 +119,8 @@ def typed_share(type: str, machine: Machine) -> float:
 def _typed(row: Row, mapping: Mapping, machine: Machine) -> Row:
     if row.shape is None or row.type != "bf16" or row.bound != "operations":
         return row
-    return replace(row, seconds=row.seconds * typed_share(mapping.type, machine))
+    moved = row.runs * machine.price_kernel(bytes_of_product(row.shape, mapping.type, mapping.width))
+    return replace(row, seconds=max(row.seconds * typed_share(mapping.type, machine), min(moved, row.seconds)))
 
 
 def around_costs(forecast: Forecast) -> Costs:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shoal.planning.beside import longer, room, together
 from shoal.planning.costs import Costs
 from shoal.planning.mapping import Mapping
 from shoal.planning.schedule import Passage, layers_of_stage, passage, shares_of_stage
@@ -123,7 +124,7 @@ def _layer(each: Spent, mapping: Mapping, machine: Machine) -> float:
 
 def _passes(each: Spent, mapping: Mapping, exchange_beside: bool, machine: Machine) -> float:
     """The same of a layer or of what is around layers, whose exchanges are beside kernels or not."""
-    plain = _beside_kernels(each.sent * exchange_beside, each.computed, machine) + each.sent * (not exchange_beside)
+    plain = together(each.sent * exchange_beside, each.computed, machine) + each.sent * (not exchange_beside)
     if mapping.zero < 2:
         return plain
     gathers, sums = each.gathers * (mapping.zero == 3), each.sums
@@ -131,15 +132,8 @@ def _passes(each: Spent, mapping: Mapping, exchange_beside: bool, machine: Machi
     for share, summed in ((_FORWARD, 0.0), (_BACKWARD, sums)):
         parts = ((gathers, mapping.gathers_beside), (summed, mapping.sums_beside), (each.sent / 2, exchange_beside))
         beside = sum(seconds for seconds, is_beside in parts if is_beside)
-        total += _beside_kernels(beside, share * each.computed, machine) + sum(seconds for seconds, _ in parts) - beside
+        total += together(beside, share * each.computed, machine) + sum(seconds for seconds, _ in parts) - beside
     return np.where(gathers + sums == 0, plain, total)
-
-
-def _beside_kernels(sent: float, computed: float, machine: Machine) -> float:
-    """Both at once, where the machine can."""
-    if not machine.overlaps:
-        return sent + computed
-    return np.maximum(sent, computed + np.minimum(sent, computed) * machine.overlap_tax)
 
 
 def _with_stored(around: Around, mapping: Mapping, machine: Machine) -> Around:
@@ -191,8 +185,9 @@ def _beside(seconds: float, mapping: Mapping, computed: float, layers: float, ma
     stages = mapping.stages
     together = np.where(stages > 1, np.minimum(mapping.pp, mapping.micro_batches), 1)
     others, own = together * computed * (1 - 1 / stages), computed * np.maximum(1 / stages - 1 / layers, 0.0)
-    exposed = np.maximum(np.maximum(seconds - others, seconds / stages) - own, seconds / layers)
-    return exposed + (seconds - exposed) * machine.overlap_tax
+    behind = np.maximum(seconds - room(others, machine), seconds / stages)
+    exposed = np.maximum(behind - room(own, machine), seconds / layers)
+    return exposed + longer(seconds - exposed, others + own, machine)
 
 
 def _exposed_in(

@@ -13,8 +13,8 @@ from shoal.moe import megatron
 from shoal.moe.layout import CP_COMM_TYPES
 from shoal.moe.megatron import Flags, one, schedule_of, size, switched, warn_idle
 from shoal.moe.megatron_flags import REFUSED_LAYOUTS
-from shoal.planning.mapping import Mapping
-from shoal.planning.torchtitan import is_torchtitan, megatron_of_titan
+from shoal.planning.mapping import AGAIN, Mapping
+from shoal.planning.torchtitan import fields_of_titan, is_torchtitan, megatron_of_titan
 
 __all__ = ["PLAN_FLAGS", "TYPES", "fields_of", "mapping_of"]
 
@@ -30,7 +30,7 @@ PLAN_FLAGS = {
     "init-model-with-meta-device": "whole_at_start: parameters in parts are made as these; without it, and on a GPU, they are whole first",
     "main-params-dtype": "state_types, with --use-precision-aware-optimizer",
     "micro-batch-size": "micro_batch",
-    "moe-layer-recompute": "recompute selective",
+    "moe-layer-recompute": "recompute selective, products_again moe",
     "mtp-num-layers": "mtp",
     "moe-enable-deepep": "dispatch flex is the same with it",
     "moe-flex-dispatcher-backend": "dispatch flex is the same with each of them",
@@ -39,7 +39,7 @@ PLAN_FLAGS = {
     "overlap-moe-expert-parallel-comm": "exchange_beside",
     "overlap-param-gather": "gathers_beside",
     "recompute-granularity": "recompute: full; selective with --recompute-modules",
-    "recompute-modules": "recompute: selective, but of core_attn alone, as attention is one kernel that holds no scores",
+    "recompute-modules": "recompute: selective, but of core_attn alone, as attention is one kernel that holds no scores; products_again",
     "seq-length": "sequence",
     "use-cpu-initialization": "whole_at_start: where parameters are made on a CPU they are not",
     "use-distributed-optimizer": "zero 1",
@@ -68,9 +68,9 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
     InputError and TraceError for sizes that do not divide, UnsupportedError for flags that there is no counterpart of;
     UserWarning for those that have no effect, a line for each reason.
     """
-    is_titan = is_torchtitan(arguments)
-    if is_titan:
-        arguments = megatron_of_titan(arguments, devices)
+    own: dict[str, Any] = {}
+    if is_torchtitan(arguments):
+        own, arguments = fields_of_titan(arguments), megatron_of_titan(arguments, devices)
     flags = megatron.known_flags(arguments, _REFUSED, (*PLAN_FLAGS, *_FULL))
     if uneven := [f"--{name}" for name in _UNEVEN if name in flags]:
         warn_idle(uneven, "stages are planned with as many whole layers as others")
@@ -87,9 +87,9 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
         "micro_batch": size(flags, "micro-batch-size"),
         "sequence": size(flags, "seq-length", 4096),
         "sequence_parallel": switched(flags, "sequence-parallel") or sizes["tp"] == 1,
-        "gathers_again": not is_titan,
         "cp_comm_type": _context(flags, sizes["cp"]),
         "recompute": _recompute(flags),
+        "products_again": _again(flags),
         "zero": _zero(flags),
         "sum_type": _sum_type(flags),
         "state_types": _state_types(flags),
@@ -103,7 +103,7 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
     }
     if "global-batch-size" in flags:
         said["global_batch"] = size(flags, "global-batch-size")
-    return Mapping(devices, **{**said, **fields})
+    return Mapping(devices, **{**said, **own, **fields})
 
 
 # By which flags a field of a mapping is said.
@@ -112,7 +112,7 @@ _SAID_BY = {
     "ep": ("expert-model-parallel-size",), "etp": ("expert-tensor-parallel-size",),
     "stages": ("num-virtual-stages-per-pipeline-rank",), "micro_batch": ("micro-batch-size",),
     "global_batch": ("global-batch-size",), "sequence": ("seq-length",), "cp_comm_type": ("cp-comm-type",),
-    "recompute": ("recompute-granularity",), "exchange_beside": ("overlap-moe-expert-parallel-comm",),
+    "recompute": ("recompute-granularity",), "products_again": ("recompute-modules", "moe-layer-recompute"), "exchange_beside": ("overlap-moe-expert-parallel-comm",),
     "zero": ("use-distributed-optimizer", "data-parallel-sharding-strategy", "use-megatron-fsdp", "use-torch-fsdp2"),
     "sum_type": ("grad-reduce-in-bf16", "use-torch-fsdp2"), "state_types": ("use-precision-aware-optimizer",),
     "type": ("fp8-format",), "dispatch": ("moe-token-dispatcher-type",), "mtp": ("mtp-num-layers",),
@@ -124,20 +124,20 @@ _SIZES = {"tp", "cp", "pp", "ep", "etp", "stages", "micro_batch", "global_batch"
 def fields_of(arguments: str | Sequence[str], devices: int) -> dict[str, Any]:
     """The fields of a mapping that a command line says, without those that it leaves open; errors as of `mapping_of`."""
     made: dict[str, Any] = {}
+    own: dict[str, Any] = {}
     if is_torchtitan(arguments):
-        arguments = megatron_of_titan(arguments, devices)
-        made["gathers_again"] = False
+        own, arguments = fields_of_titan(arguments), megatron_of_titan(arguments, devices)
     flags = megatron.known_flags(arguments, _REFUSED, (*PLAN_FLAGS, *_FULL))
     for name, by in _SAID_BY.items():
         if given := [flag for flag in by if flag in flags]:
             made[name] = size(flags, given[0]) if name in _SIZES else _other(name, flags)
-    return made
+    return made | own
 
 
 def _other(name: str, flags: Flags) -> Any:
     """A field that is no size."""
     made = {
-        "recompute": _recompute, "zero": _zero, "cp_comm_type": lambda found: _context(found, 2),
+        "recompute": _recompute, "products_again": _again, "zero": _zero, "cp_comm_type": lambda found: _context(found, 2),
         "exchange_beside": lambda found: switched(found, "overlap-moe-expert-parallel-comm"), "type": lambda _: "f8E4M3FN",
         "dispatch": _dispatch, "whole_at_start": _whole_at_start, "state_types": _state_types, "sum_type": _sum_type,
     }  # fmt: skip
@@ -194,8 +194,12 @@ def _state_types(flags: Flags) -> tuple[str, str, str]:
     return tuple(TYPES[type] for type in given)
 
 
+def _recompute_kind(flags: Flags) -> str:
+    return one(flags, "recompute-granularity") if "recompute-granularity" in flags else "none"
+
+
 def _recompute(flags: Flags) -> str:
-    kind = one(flags, "recompute-granularity") if "recompute-granularity" in flags else "none"
+    kind = _recompute_kind(flags)
     if kind == "none" and switched(flags, "moe-layer-recompute"):
         return "selective"
     if kind not in ("none", "full", "selective"):
@@ -208,7 +212,7 @@ def _recompute(flags: Flags) -> str:
 
 
 def _selected(flags: Flags) -> str:
-    """Norms and activations, whichever modules beside attention's kernel are named."""
+    """Norms and activations, whichever modules beside attention's kernel are named; `_again` says which products, too."""
     modules = flags.get("recompute-modules", ["core_attn"])
     for name in modules:
         if name not in _MODULES:
@@ -217,6 +221,13 @@ def _selected(flags: Flags) -> str:
         warn_idle(["--recompute-granularity selective"], "attention is one kernel that holds no scores")
         return "none"
     return "selective"
+
+
+def _again(flags: Flags) -> tuple[str, ...]:
+    """What modules multiply again, where they count."""
+    if _recompute_kind(flags) == "none" and switched(flags, "moe-layer-recompute"):
+        return ("moe",)
+    return tuple(name for name in AGAIN if _recompute_kind(flags) == "selective" and name in flags.get("recompute-modules", []))
 
 
 def _whole_at_start(flags: Flags) -> bool:

@@ -22,8 +22,9 @@ from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.moe.layout import Layout
 from shoal.planning.arithmetic import saved_in_8_bits
+from shoal.planning.again import forward_rows, unsaved_bytes
 from shoal.planning.beside_products import regathered_bytes
-from shoal.planning.costs import Costs, around_costs, forward_rows, layer_costs, optimizer_costs
+from shoal.planning.costs import Costs, around_costs, layer_costs, optimizer_costs
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Held, Holding, gathered_bytes, weight_bytes
@@ -76,8 +77,8 @@ def _optimizer_mapping(mapping: Mapping) -> Mapping:
 # What parts' programs depend on.
 _EACH = ("tp", "cp", "sequence", "sequence_parallel", "cp_comm_type", "type", "fused_attention", "gathers_again")
 _NAMES = {
-    "layer": (*_EACH, "ep", "etp", "micro_batch", "recompute", "dispatch", "stored"),
-    "dense": (*_EACH, "micro_batch", "recompute", "stored"),
+    "layer": (*_EACH, "ep", "etp", "micro_batch", "recompute", "products_again", "dispatch", "stored"),
+    "dense": (*_EACH, "micro_batch", "recompute", "products_again", "stored"),
     "around": (*_EACH, "micro_batch", "mtp"),
     "optimizer": (*_EACH, "stage_devices", "ep", "etp", "zero", "mtp", "sum_type"),
 }
@@ -266,7 +267,7 @@ def _layer(setting: Setting, kind: Kind, made: Forecast, machine: Machine) -> La
     (held,) = (bytes for layer, bytes in made.held if layer == LOSS)
     if setting.mapping.recompute == "full":
         held = 0
-    held -= regathered_bytes(setting, kind)
+    held -= regathered_bytes(setting, kind) + unsaved_bytes(made, setting)
     # One of two bytes of each.
     held -= saved_in_8_bits(setting.shapes["layers"][kind.first], setting.config, setting.mapping)
     weights, saved = weight_bytes(setting, kind), held + boundary_bytes(setting.config, setting.mapping)

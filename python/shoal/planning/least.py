@@ -67,7 +67,7 @@ class Bounds:
 
     def memory_of_all(self, space: Space) -> Memory:
         """The same of each mapping of a job."""
-        held = space.column((*names_of("optimizer"), "state_types"), self._programs.held)
+        held = space.column((*names_of("optimizer"), "state_types", "casts_masters"), self._programs.held)
         head = space.column((*names_of("around"), "stage_devices", "zero"), self._programs.head_working)
         return self._memory(space, held, space.column(names_of("layer"), self._saved), head)
 

@@ -12,13 +12,14 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.moe.layout import Layout
 
-__all__ = ["DISPATCHES", "Mapping", "SCHEDULES", "Sizes"]
+__all__ = ["AGAIN", "DISPATCHES", "Mapping", "SCHEDULES", "Sizes"]
 
 # All micro-batches forward first; one back as soon as it came through; both directions at once (DeepSeek's).
 SCHEDULES = ("gpipe", "1f1b", "dualpipe")
 # Rows to the devices of their experts at once, or once to each node that has one of them.
 DISPATCHES = ("alltoall", "flex")
 RECOMPUTED = ("none", "selective", "full")
+AGAIN = ("mlp", "moe", "shared_experts", "mla_up_proj", "every_second")
 
 
 class Sizes:
@@ -73,6 +74,10 @@ class Mapping(Sizes):
     whole_at_start: parameters in parts are made whole first, all of a device's, before they are cut.
     gathers_again: of sequences in parts a device saves its own, and gathers them again beside products of gradients, as
       Megatron-LM and Transformer Engine do.
+    casts_masters: parameters in parts are the masters alone, which are cast as they are gathered (PyTorch's FSDP2); else there
+      are narrow ones of them in parts, too.
+    products_again: what selective recomputation multiplies again beside norms and activations: Megatron-LM's modules "mlp",
+      "moe", "shared_experts", "mla_up_proj"; "every_second", as torchtitan does, and all products of experts.
     sums_beside, gathers_beside: gradients are summed, and parameters gathered, while others compute.
     dispatch: where rows are exchanged, "alltoall", or "flex": once to each node that has one of a token's experts.
     exchange_beside: experts' exchanges run beside another micro-batch's kernels.
@@ -107,6 +112,8 @@ class Mapping(Sizes):
     fused_attention: bool = True
     mtp: int = 0
     whole_at_start: bool = False
+    casts_masters: bool = False
+    products_again: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.etp is None:
@@ -128,6 +135,8 @@ class Mapping(Sizes):
             raise InputError(f'plan: schedule "{self.schedule}" is not one of {list(SCHEDULES)}')
         if self.dispatch not in DISPATCHES:
             raise InputError(f'plan: dispatch "{self.dispatch}" is not one of {list(DISPATCHES)}')
+        if unknown := set(self.products_again) - set(AGAIN):
+            raise InputError(f"plan: products_again {sorted(unknown)} are not among {[*AGAIN]}")
         if self.recompute not in RECOMPUTED:
             raise InputError(f'plan: recompute "{self.recompute}" is not one of {list(RECOMPUTED)}')
 

@@ -73,9 +73,13 @@ def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, .
     """Bytes of weights, gradients and the optimiser's state, and of weights were they whole."""
     zero, state = setting.mapping.zero, sum(_BYTES[type] for type in setting.mapping.state_types)
     full, split = (elements_of(tree, places, setting) for places in (whole, parts))
+    # Masters are gathered as they are cast, and held so from then on until they are in parts again; of one part they are cast
+    # where they are used.
+    are_masters = setting.mapping.casts_masters and zero in (0, 3)
+    weights = 0.0 if are_masters else split if zero >= 3 else full
     return (
-        setting.mapping.width * (split if zero >= 3 else full),
-        gradient_width(setting.mapping) * (split if zero >= 2 else full),
+        setting.mapping.width * weights,
+        _held_gradient(setting.mapping) * (split if zero >= 2 else full),
         state * (split if zero >= 1 else full),
         setting.mapping.width * full,
     )
@@ -84,6 +88,12 @@ def _held(tree: Any, whole: Any, parts: Any, setting: Setting) -> tuple[float, .
 def gradient_width(mapping: Mapping) -> int:
     """Bytes of an element of a gradient."""
     return _BYTES[mapping.sum_type]
+
+
+def _held_gradient(mapping: Mapping) -> int:
+    """Of what is held of it behind its sum: as wide as what it is of, where that is the master."""
+    width = gradient_width(mapping)
+    return min(width, _BYTES[mapping.state_types[0]]) if mapping.casts_masters else width
 
 
 def weight_bytes(setting: Setting, kind: Kind) -> float:
@@ -137,7 +147,7 @@ class Holding:
 
     def _once(self, sizes: Hashable, setting: Setting, count: Callable[[], tuple[float, ...]]) -> tuple[float, ...]:
         mapping = setting.mapping
-        key = sizes, mapping.zero, mapping.type, mapping.sum_type, mapping.state_types
+        key = sizes, mapping.zero, mapping.type, mapping.sum_type, mapping.state_types, mapping.casts_masters
         if key not in self._counted:
             self._counted[key] = count()
         return self._counted[key]

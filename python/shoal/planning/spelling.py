@@ -49,6 +49,7 @@ def megatron_flags(mapping: Mapping) -> list[str]:
     if mapping.dispatch == "flex":
         words += ["--moe-token-dispatcher-type", "flex", "--moe-flex-dispatcher-backend", "deepep"]
     words += _RECOMPUTED[mapping.recompute]
+    words += [name for name in mapping.products_again if mapping.recompute == "selective" and name != "every_second"]
     words += _STORED[mapping.zero]
     words += ["--init-model-with-meta-device"] if mapping.zero == 3 and not mapping.whole_at_start else []
     words += ["--grad-reduce-in-bf16"] if mapping.sum_type == "bf16" else []

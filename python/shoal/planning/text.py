@@ -14,6 +14,11 @@ __all__ = ["as_json", "as_text"]
 _LINES = 5
 
 
+def _flops(each: float) -> str:
+    """A second."""
+    return f"{each / 1e12:.0f} Tflop/s" if each >= 1e12 else f"{each / 1e9:.0f} Gflop/s"
+
+
 def as_text(plan: Plan, change: tuple[str, Plan] | None = None, name: str = "") -> str:
     """At most 100 columns."""
     mapping, machine = plan.mapping, plan.machine
@@ -24,7 +29,7 @@ def as_text(plan: Plan, change: tuple[str, Plan] | None = None, name: str = "") 
         "",
         f"  a step     {seconds_text(plan.seconds)}",
         f"  tokens/s   {plan.tokens_per_second:,.0f}, {plan.tokens_per_second / mapping.devices:,.0f} a device",
-        f"  MFU        {100 * plan.mfu:.1f} %, {plan.flops / 1e12:.0f} Tflop/s a device",
+        f"  MFU        {100 * plan.mfu:.1f} %, {_flops(plan.flops)} a device",
         f"  exposed    {seconds_text(plan.exposed)} of communication, {_share(plan.exposed, plan.seconds)}",
         "",
         "time",

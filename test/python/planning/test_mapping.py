@@ -39,8 +39,9 @@ STAGES = f"{TITAN} --parallelism.pipeline_parallel_degree 2"
 def test_torchtitans_options_are_read():
     made = mapping_of(f"{TITAN} --training.global_batch_size 64", 32)
     assert made == Mapping(
-        32, tp=2, ep=8, etp=1, micro_batch=4, global_batch=64, sequence=2048, zero=3, recompute="full", gathers_again=False
-    )
+        32, tp=2, ep=8, etp=1, micro_batch=4, global_batch=64, sequence=2048, zero=3, recompute="full", gathers_again=False,
+        sums_beside=True, gathers_beside=True, casts_masters=True, products_again=("every_second",),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,7 @@ def test_torchtitans_options_are_read():
         ("", dict(micro_batch=1, global_batch=32, stages=1)),
         ("--parallelism.pipeline_parallel_schedule 1F1B", dict(stages=1)),
         ("--parallelism.pipeline_parallel_schedule Interleaved1F1B", dict(stages=2)),
+        ("--parallelism.pipeline_parallel_schedule GPipe", dict(stages=1, schedule="gpipe")),
         ("--parallelism.pipeline_parallel_microbatch_size 2", dict(micro_batch=2, micro_batches=2)),
         ("--training.global_batch_size 64", dict(micro_batch=1, micro_batches=8)),
     ],
@@ -67,11 +69,24 @@ def test_torchtitan_cuts_a_local_batch_for_a_pipeline(more, fields):
         ("--parallelism.data_parallel_shard_degree 1", dict(zero=0)),
         ("--model.converters float8", dict(type="f8E4M3FN")),
         ("--parallelism.expert_parallel_comm_backend deepep", dict(dispatch="flex")),
+        ("--training.dtype bfloat16", dict(state_types=("bf16",) * 3, sum_type="f32")),
+        ("--activation_checkpoint.mode selective --activation_checkpoint.selective_ac_option 1", dict(recompute="full")),
+        ("--activation_checkpoint.mode selective --activation_checkpoint.selective_ac_option op", dict(recompute="selective")),
     ],
 )
 def test_torchtitans_further_options_are_read(more, fields):
     made = mapping_of(f"{TITAN} {more}", 32)
     assert {name: getattr(made, name) for name in fields} == fields
+
+
+def test_modules_that_multiply_again_are_read_and_written():
+    made = mapping_of("--recompute-granularity selective --recompute-modules mla_up_proj mlp layernorm", 8)
+    assert (made.recompute, made.products_again) == ("selective", ("mlp", "mla_up_proj"))
+    assert mapping_of(megatron_flags(made), 8) == made
+    assert mapping_of("--moe-layer-recompute", 8).products_again == ("moe",)
+    assert mapping_of("--recompute-modules mlp", 8).products_again == ()
+    with pytest.raises(shoal.InputError, match="products_again .'norm'. are not among"):
+        Mapping(8, products_again=("norm",))
 
 
 def test_types_of_sums_and_states_are_read_and_written():
@@ -140,6 +155,10 @@ def test_further_tokens_are_read():
         ("--recompute-granularity selective", "attention is one kernel that holds no scores"),
         ("--context-parallel-size 2", "a ring is planned as the gather that sends as much"),
         ("--parallelism.tensor_parallel_degree 2 --job.dump_folder x", "--job.dump_folder has no effect"),
+        ("--parallelism.pipeline_parallel_degree 2 --parallelism.pipeline_parallel_schedule ZBVZeroBubble --training.local_batch_size 4", "planned as Interleaved1F1B"),
+        ("--training.seq_len 64 --training.enable_cpu_offload true", "planned as held by the device"),
+        ("--training.seq_len 64 --parallelism.data_parallel_replicate_degree 2", "in parts over all of data parallelism"),
+        ("--training.seq_len 64 --activation_checkpoint.selective_ac_option 2", "layers are planned alike, as with op"),
     ],
 )
 def test_flags_without_an_effect_are_said(flags, note):
@@ -157,6 +176,8 @@ def test_flags_without_an_effect_are_said(flags, note):
         ("--recompute-granularity selective --recompute-modules norm", "norm is not one of"),
         ("--recompute-granularity some", "expected full or selective"),
         ("--data-parallel-sharding-strategy all", "expected one of"),
+        ("--parallelism.pipeline_parallel_degree 2 --parallelism.pipeline_parallel_schedule 2F2B", "=2F2B is not one of"),
+        ("--training.dtype float8", "--training.dtype=float8 is not one of"),
         ("--parallelism.tensor_parallel_degre 2", "nearest is --parallelism.tensor_parallel_degree"),
     ],
 )

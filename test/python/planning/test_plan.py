@@ -214,7 +214,7 @@ def test_what_is_gathered_over_tp_is_not_saved():
 
 
 def test_gradients_of_what_is_gathered_are_scattered_beside_products():
-    """A scatter for each of two layers' attention takes a fifth of its time, and a further gather as long."""
+    """A scatter for each of two layers' attention costs a fifth of its time, and a further gather as much."""
     whole, beside = (wide_plan(gathers_again=gathers_again) for gathers_again in (False, True))
     seconds = {}
     for name, plan in (("whole", whole), ("beside", beside)):
