@@ -84,29 +84,29 @@ CostTables::shardingsOf(const OpClass &opClass,
 std::unique_ptr<Choice> CostTables::resolve(OpClass &opClass,
                                             ChoiceIndex index) {
   const Problem::Op &op = opClass.op;
-  auto choice = std::make_unique<Choice>();
-  choice->sharding.axes.resize(op.rule.factors.size());
-  if (op.constraint) {
-    choice->sharding.axes.resize(op.constraint->dims.size());
+  FactorSharding split;
+  split.axes.resize(op.constraint ? op.constraint->dims.size()
+                                  : op.rule.factors.size());
+  if (op.constraint)
     for (auto [d, dim] : llvm::enumerate(op.constraint->dims))
-      choice->sharding.axes[d] = dim.axes;
-  }
+      split.axes[d] = dim.axes;
   for (AxisId axis : opClass.axisOrder(index)) {
     const Label &label = opClass.label(index, axis);
     if (label.kind == Label::Factor)
-      choice->sharding.axes[label.index].push_back(axis);
+      split.axes[label.index].push_back(axis);
     else if (label.kind == Label::Pass)
-      choice->sharding.passes.push_back({axis, label.index});
+      split.passes.push_back({axis, label.index});
   }
-  llvm::sort(choice->sharding.passes,
-             [](auto &a, auto &b) { return a.axis < b.axis; });
-  std::optional<OpShardings> shardings = shardingsOf(opClass, choice->sharding);
+  llvm::sort(split.passes, [](auto &a, auto &b) { return a.axis < b.axis; });
+  std::optional<OpShardings> shardings = shardingsOf(opClass, split);
   if (!shardings)
     return nullptr;
+  auto choice = std::make_unique<Choice>();
+  choice->sharding = std::move(split);
   for (const Sharding &sharding : shardings->operands)
-    choice->operands.push_back(intern({sharding, op.deviceOrder}));
+    choice->operands.push_back(intern(sharding, op.deviceOrder));
   for (const Sharding &sharding : shardings->results)
-    choice->results.push_back(intern({sharding, op.deviceOrder}));
+    choice->results.push_back(intern(sharding, op.deviceOrder));
   price(opClass, *shardings, *choice);
   return choice;
 }

@@ -151,24 +151,26 @@ void CostTables::setFlopsPerByte(double value) {
          llvm::is_sorted(sharding.partial);
 }
 
-LayoutId CostTables::intern(const Layout &layout) {
-  assert(isLegal(layout.sharding) && "a search goes through legal shardings");
+LayoutId CostTables::intern(const Sharding &sharding, unsigned deviceOrder) {
+  assert(isLegal(sharding) && "a search goes through legal shardings");
+  constexpr size_t kMostBytes = 96; // but for a tensor of many dimensions
   std::string key;
-  addToKey(layout.deviceOrder, key);
-  for (const AxisList &dim : layout.sharding.dims)
+  key.reserve(kMostBytes);
+  addToKey(deviceOrder, key);
+  for (const AxisList &dim : sharding.dims)
     addListToKey(dim, key);
-  addListToKey(layout.sharding.partial, key);
+  addListToKey(sharding.partial, key);
   auto [it, isNew] = ids.try_emplace(key, layouts.size());
   if (!isNew)
     return it->second;
-  layouts.push_back(layout);
+  layouts.push_back({sharding, deviceOrder});
   numbers.push_back(numberOfKey(key, sent.layouts));
   llvm::SmallVector<int, 4> &where =
       locations.emplace_back(problem.mesh.axes.size(), Nowhere);
-  for (auto [d, dim] : llvm::enumerate(layout.sharding.dims))
+  for (auto [d, dim] : llvm::enumerate(sharding.dims))
     for (AxisId axis : dim)
       where[axis] = d;
-  for (AxisId axis : layout.sharding.partial)
+  for (AxisId axis : sharding.partial)
     where[axis] = Partial;
   return it->second;
 }

@@ -153,7 +153,10 @@ public:
   Known &getKnown() { return *known; }
   KnownCosts &getKnownCosts() { return *knownCosts; }
 
-  LayoutId intern(const Layout &layout);
+  LayoutId intern(const Sharding &sharding, unsigned deviceOrder = 0);
+  LayoutId intern(const Layout &layout) {
+    return intern(layout.sharding, layout.deviceOrder);
+  }
   const Layout &layout(LayoutId id) const { return layouts[id]; }
   int location(LayoutId id, AxisId axis) const { return locations[id][axis]; }
 

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "Keys.h"
 #include "Search.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
@@ -12,6 +13,10 @@ namespace {
 /// Ops with more choices take their labels axis by axis.
 constexpr ChoiceIndex kMaxJointChoices = 2048;
 
+/// A price of a reshard: CostTables::reshard, or leastReshard.
+using PriceOf = double (CostTables::*)(unsigned value, LayoutId from,
+                                       LayoutId to);
+
 class Greedy {
 public:
   Greedy(CostTables &tables, const Hints &hints);
@@ -19,11 +24,15 @@ public:
 
 private:
   ChoiceIndex choose(unsigned op);
+  ChoiceIndex compute(unsigned op);
+  WordKey keyOf(unsigned op) const;
   ChoiceIndex chooseJointly(unsigned op);
   ChoiceIndex chooseAxisByAxis(unsigned op);
   double score(unsigned op, const Choice &choice, double bound);
-  double operandScore(unsigned value, LayoutId needed);
-  double resultScore(unsigned value, LayoutId made);
+  double scoreBy(PriceOf priceOf, unsigned op, const Choice &choice,
+                 double bound);
+  double operandScore(PriceOf priceOf, unsigned value, LayoutId needed);
+  double resultScore(PriceOf priceOf, unsigned value, LayoutId made);
   void record(unsigned op, const Choice &choice);
 
   CostTables &tables;
@@ -31,39 +40,54 @@ private:
   std::vector<LayoutId> hintLayouts;
   /// The layouts in which each value exists so far.
   std::vector<llvm::SmallVector<LayoutId, 2>> versions;
+  /// By keyOf.
+  WordIds situations;
+  std::vector<ChoiceIndex> chosen;
 };
 } // namespace
 
 Greedy::Greedy(CostTables &tables, const Hints &hints)
     : tables(tables), hints(hints), versions(tables.problem.values.size()) {
   for (unsigned value = 0; value < versions.size(); ++value)
-    hintLayouts.push_back(tables.intern({hints.sharding(value)}));
+    hintLayouts.push_back(tables.intern(hints.sharding(value)));
 }
 
-double Greedy::operandScore(unsigned value, LayoutId needed) {
+double Greedy::operandScore(PriceOf priceOf, unsigned value, LayoutId needed) {
   if (versions[value].empty()) // Comes later, around a loop.
     return 0;
   double best = std::numeric_limits<double>::infinity();
   for (LayoutId version : versions[value])
-    best = std::min(best, tables.reshard(value, version, needed));
+    best = std::min(best, (tables.*priceOf)(value, version, needed));
   return best;
 }
 
-double Greedy::resultScore(unsigned value, LayoutId made) {
+double Greedy::resultScore(PriceOf priceOf, unsigned value, LayoutId made) {
   LayoutId hint = hintLayouts[value];
   const Layout &layout = tables.layout(made);
   if (layout.sharding.partial.empty())
-    return tables.reshard(value, made, hint);
+    return (tables.*priceOf)(value, made, hint);
   Layout lazy{hints.sharding(value), layout.deviceOrder};
   for (AxisId axis : layout.sharding.partial)
     for (AxisList &dim : lazy.sharding.dims)
       llvm::erase(dim, axis);
   lazy.sharding.partial = layout.sharding.partial;
-  return tables.reshard(value, made, tables.intern(lazy)) +
-         tables.reshard(value, made, hint) / 2;
+  return (tables.*priceOf)(value, made, tables.intern(lazy)) +
+         (tables.*priceOf)(value, made, hint) / 2;
 }
 
+/// Most choices are too dear by what their reshards cost at least, and need no
+/// plans of these. What is at least `bound` may be less than the choice's.
 double Greedy::score(unsigned op, const Choice &choice, double bound) {
+  if (tables.plansReshards()) {
+    double least = scoreBy(&CostTables::leastReshard, op, choice, bound);
+    if (least >= bound)
+      return least;
+  }
+  return scoreBy(&CostTables::reshard, op, choice, bound);
+}
+
+double Greedy::scoreBy(PriceOf priceOf, unsigned op, const Choice &choice,
+                       double bound) {
   const AssignmentProblem::Op &graphOp = tables.problem.ops[op];
   double score = choice.cost();
   for (auto [i, value] : llvm::enumerate(graphOp.operands)) {
@@ -74,12 +98,12 @@ double Greedy::score(unsigned op, const Choice &choice, double bound) {
       isRepeated |= graphOp.operands[j] == value &&
                     choice.operands[j] == choice.operands[i];
     if (!isRepeated)
-      score += operandScore(value, choice.operands[i]);
+      score += operandScore(priceOf, value, choice.operands[i]);
   }
   for (auto [value, made] : llvm::zip_equal(graphOp.results, choice.results)) {
     if (score >= bound)
       return score;
-    score += resultScore(value, made);
+    score += resultScore(priceOf, value, made);
   }
   return score;
 }
@@ -119,7 +143,30 @@ ChoiceIndex Greedy::chooseAxisByAxis(unsigned op) {
   return best;
 }
 
+/// All that an op's choice depends on.
+WordKey Greedy::keyOf(unsigned op) const {
+  const AssignmentProblem::Op &graphOp = tables.problem.ops[op];
+  WordKey key;
+  key.add(tables.kindOf(op));
+  for (unsigned value : graphOp.operands) {
+    key.add(versions[value].size());
+    for (LayoutId version : versions[value])
+      key.add(version);
+  }
+  for (unsigned value : graphOp.results)
+    key.add(hintLayouts[value]);
+  return key;
+}
+
+/// Ops that are alike choose alike.
 ChoiceIndex Greedy::choose(unsigned op) {
+  unsigned situation = situations.idOf(keyOf(op));
+  if (situation == chosen.size())
+    chosen.push_back(compute(op));
+  return chosen[situation];
+}
+
+ChoiceIndex Greedy::compute(unsigned op) {
   return tables.classOf(op).numChoices() <= kMaxJointChoices
              ? chooseJointly(op)
              : chooseAxisByAxis(op);
