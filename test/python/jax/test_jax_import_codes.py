@@ -59,6 +59,15 @@ def codes_of(array):
     return codes
 
 
+def rounded(numbers, wanted):
+    """The codes by ml_dtypes, which made more of numbers next to the smallest scale before 0.7."""
+    codes = codes_of(numbers.astype(wanted))
+    if wanted == dtype("float8_e8m0fnu"):
+        single = numbers.astype(np.float32)
+        codes[(single > 2.0**-127) & (single < 1.5 * 2.0**-127)] = 0
+    return codes
+
+
 def bits_of(name):
     return int(re.match(r"u?[a-z]+(\d)", name)[1])
 
@@ -97,7 +106,7 @@ def test_every_half_is_rounded_as_in_ml_dtypes(name):
     found = evaluate(lambda x, y: (x.astype(wanted), y.astype(wanted)), halves, brains)
     with np.errstate(all="ignore"):
         for codes, numbers in zip(found, (halves, brains), strict=True):
-            np.testing.assert_array_equal(codes_of(codes), codes_of(numbers.astype(wanted)))
+            np.testing.assert_array_equal(codes_of(codes), rounded(numbers, wanted))
 
 
 def midpoints(name):
@@ -119,7 +128,7 @@ def test_wide_floats_are_rounded_once(name):
     single = np.concatenate([*nearest, words])
     with np.errstate(all="ignore"), jax.enable_x64(True):
         found = evaluate(lambda x, y: (x.astype(wanted), y.astype(wanted)), double, single)
-        expected = codes_of(single.astype(wanted))
+        expected = rounded(single, wanted)
     np.testing.assert_array_equal(codes_of(found[0]), expected[: double.size])
     np.testing.assert_array_equal(codes_of(found[1]), expected)
 

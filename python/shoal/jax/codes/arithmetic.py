@@ -113,7 +113,8 @@ def _scale_code(magnitude: Array, sign: Array) -> Array:
     """Of f8E8M0FNU: the nearest power of 2, of two the larger one; NaN where there is none."""
     half = np.uint32(1 << 22)
     code = lax.shift_right_logical(magnitude + half, np.uint32(23))
-    code = _where(magnitude == half, 0, code)  # 2^-127, below the exponents of f32
+    # The smallest one is 2^-127, `half` as f32 below its exponents.
+    code = _where(magnitude < np.uint32(3 << 21), 0, code)
     return _where((sign != 0) | (magnitude == 0), 0xFF, code)
 
 
