@@ -18,6 +18,7 @@ from typing import Any
 
 from shoal.models.config import ModelConfig
 from shoal.moe.parameters import OF_EXPERTS
+from shoal.planning.added import adding_seconds
 from shoal.planning.arithmetic import saved_in_8_bits, weights_of
 from shoal.planning.beside import slowed
 from shoal.planning.costs import attention_seconds, rounding_seconds, sorting_seconds, typed_share
@@ -141,7 +142,13 @@ class LayerBound:
         computed = attention_seconds(setting, self._kind, self._machine) if setting.mapping.fused_attention else 0.0
         computed += self._products(setting, sizes) + self._kernels(setting, sizes)
         computed += rounding_seconds(setting, self._kind, self._machine) + sorting_seconds(setting, self._kind, self._machine)
-        return self._sent(setting, sizes), computed
+        return self._sent(setting, sizes), computed + self._added(setting)
+
+    def _added(self, setting: Setting) -> float:
+        """Of a micro-batch's gradients, as its costs have them."""
+        mapping = setting.mapping
+        key = "added", mapping.tp, mapping.etp, mapping.ep, mapping.device_tokens, mapping.stored, mapping.type
+        return self._once(key, lambda: adding_seconds(setting, self._kind, self._machine))
 
     def _once(self, key: Hashable, find: Callable[[], float]) -> float:
         if key not in self._found:
