@@ -129,8 +129,25 @@ static size_t findTooManyValues(StringRef text) {
 }
 
 //===----------------------------------------------------------------------===//
-// Arrays of indices
+// Types that make the parser die, or work without end
 //===----------------------------------------------------------------------===//
+
+/// The place of the first such name with something wrong behind it; npos where
+/// there is none.
+static size_t findName(StringRef text, StringRef wanted,
+                       function_ref<bool(StringRef behind)> isWrong) {
+  for (size_t place = 0; place < text.size();) {
+    if (size_t next = skipOthers(text, place); next != place) {
+      place = next;
+      continue;
+    }
+    StringRef name = takeName(text.drop_front(place));
+    if (name == wanted && isWrong(text.drop_front(place + name.size())))
+      return place;
+    place += std::max<size_t>(name.size(), 1);
+  }
+  return StringRef::npos;
+}
 
 /// Takes the token off the front of the text, and what separates it from the
 /// one before.
@@ -139,51 +156,23 @@ static bool consumeToken(StringRef &text, StringRef token) {
   return text.consume_front(token);
 }
 
-/// The place of the first `array<index`, at whose width the parser crashes;
-/// npos where there is none.
-static size_t findArrayOfIndices(StringRef text) {
-  for (size_t place = 0; place < text.size();) {
-    if (size_t next = skipOthers(text, place); next != place) {
-      place = next;
-      continue;
-    }
-    StringRef name = takeName(text.drop_front(place));
-    StringRef rest = text.drop_front(place + name.size());
-    if (name == "array" && consumeToken(rest, "<") &&
-        consumeToken(rest, "index") && takeName(rest).empty())
-      return place;
-    place += std::max<size_t>(name.size(), 1);
-  }
-  return StringRef::npos;
+static bool isOfIndices(StringRef behindArray) {
+  return consumeToken(behindArray, "<") && consumeToken(behindArray, "index") &&
+         takeName(behindArray).empty();
 }
 
-//===----------------------------------------------------------------------===//
-// Lists as long as a type says
-//===----------------------------------------------------------------------===//
-
-/// How many elements the first tensor type in the text has; 0 where that is
-/// not in its dimensions.
-static uint64_t countElements(StringRef text) {
-  StringRef type = text.drop_front(std::min(text.find("tensor<"), text.size()));
-  type.consume_front("tensor<");
+/// How many elements the type behind an op's operands has; 0 where its
+/// dimensions do not say so.
+static uint64_t countElements(StringRef behindOp) {
+  StringRef type = behindOp.split(':').second;
+  if (!consumeToken(type, "tensor<"))
+    return 0;
   uint64_t elements = 1, size = 0;
   bool isShaped = false;
-  for (StringRef rest = type;
-       !rest.consumeInteger(10, size) && rest.consume_front("x");
+  for (; !type.consumeInteger(10, size) && type.consume_front("x");
        isShaped = true)
     elements = llvm::SaturatingMultiply(elements, size);
   return isShaped ? elements : 0;
-}
-
-/// The place of the first `tensor.from_elements` whose type has more elements
-/// than the text has characters; npos where there is none.
-static size_t findTooManyElements(StringRef text) {
-  constexpr StringRef name = "tensor.from_elements";
-  for (size_t place = text.find(name); place != StringRef::npos;
-       place = text.find(name, place + name.size()))
-    if (countElements(text.drop_front(place + name.size())) > text.size())
-      return place;
-  return StringRef::npos;
 }
 
 /// An error at a place of the text.
@@ -208,11 +197,15 @@ LogicalResult shoal::verifyText(llvm::MemoryBufferRef text,
            << "value numbers up to here ask for more values than the text has "
               "characters, "
            << text.getBufferSize();
-  if (size_t place = findArrayOfIndices(text.getBuffer());
+  if (size_t place = findName(text.getBuffer(), "array", isOfIndices);
       place != StringRef::npos)
     return emitErrorAt(text, place, context)
            << "an array's elements are integers or floats, not index";
-  if (size_t place = findTooManyElements(text.getBuffer());
+  auto hasTooMany = [&](StringRef behindOp) {
+    return countElements(behindOp) > text.getBufferSize();
+  };
+  if (size_t place =
+          findName(text.getBuffer(), "tensor.from_elements", hasTooMany);
       place != StringRef::npos)
     return emitErrorAt(text, place, context)
            << "'tensor.from_elements' op has a type of more elements than the "

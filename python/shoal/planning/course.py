@@ -183,8 +183,8 @@ def _beside(seconds: float, mapping: Mapping, computed: float, layers: float, ma
     if not machine.overlaps:
         return seconds
     stages = mapping.stages
-    together = np.where(stages > 1, np.minimum(mapping.pp, mapping.micro_batches), 1)
-    others, own = together * computed * (1 - 1 / stages), computed * np.maximum(1 / stages - 1 / layers, 0.0)
+    passing = np.where(stages > 1, np.minimum(mapping.pp, mapping.micro_batches), 1)
+    others, own = passing * computed * (1 - 1 / stages), computed * np.maximum(1 / stages - 1 / layers, 0.0)
     behind = np.maximum(seconds - room(others, machine), seconds / stages)
     exposed = np.maximum(behind - room(own, machine), seconds / layers)
     return exposed + longer(seconds - exposed, others + own, machine)
