@@ -5,7 +5,6 @@
 #include "WholeAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Parallel.h"
