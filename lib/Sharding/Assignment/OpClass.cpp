@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "../SplitParts.h"
 #include "CostTables.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -73,7 +74,43 @@ OpClass::OpClass(const Problem &problem, const Problem::Op &op,
     if (canSplit && !op.constraint && llvm::is_contained(hinted, axis))
       hintedDevices *= problem.mesh.axes[axis].size;
   }
+  addPlaces();
   total *= this->axisOrders.size();
+}
+
+/// Whether the layout of an operand, or of a result behind them, hangs on the
+/// label.
+bool OpClass::isSeen(size_t place, const Label &label) const {
+  if (label.kind == Label::None || op.constraint)
+    return label.kind != Label::None;
+  bool isResult = place >= op.operands.size();
+  if (label.kind == Label::Pass)
+    return isResult || llvm::is_contained(op.rule.linearIn[label.index], place);
+  const DimFactors &dims = isResult
+                               ? op.rule.results[place - op.operands.size()]
+                               : op.rule.operands[place];
+  return (isResult && isSum(op.rule.factors[label.index])) ||
+         llvm::any_of(dims, [&](const auto &dim) {
+           return llvm::is_contained(dim, label.index);
+         });
+}
+
+void OpClass::addPlaces() {
+  places.resize(op.operands.size() + op.results.size());
+  for (auto [i, place] : llvm::enumerate(places))
+    for (auto [own, stride] : llvm::zip_equal(labels, strides)) {
+      auto &seen = place.seen.emplace_back(own.size(), 0);
+      for (auto [number, label] : llvm::enumerate(own))
+        if (isSeen(i, label))
+          seen[number] = number * stride;
+    }
+}
+
+OpClass::LabelNumbers OpClass::labelNumbers(ChoiceIndex index) const {
+  LabelNumbers numbers;
+  for (AxisId axis = 0; axis < labels.size(); ++axis)
+    numbers.push_back(labelNumber(index, axis));
+  return numbers;
 }
 
 /// (L4) does not hold.
