@@ -66,34 +66,25 @@ bool shoal::factorsAllow(const FactorRule &rule, const FactorSharding &choice,
   return true;
 }
 
-/// The axes of a dimension, factors in order; nothing where a minor factor is
-/// split although its major one is not split down to size one.
-static std::optional<AxisList> axesOfDim(llvm::ArrayRef<unsigned> dim,
-                                         const FactorRule &rule,
-                                         const FactorSharding &choice,
-                                         const Mesh &mesh) {
-  AxisList result;
-  bool majorIsSplitWhole = true;
-  for (unsigned f : dim) {
-    const AxisList &axes = choice.axes[f];
-    if (!axes.empty() && !majorIsSplitWhole)
-      return std::nullopt;
-    result.append(axes.begin(), axes.end());
-    majorIsSplitWhole &= mesh.sizeOf(axes) == rule.factors[f].size;
-  }
-  return result;
-}
-
+/// Of each dimension the axes of its factors, in order; nothing where a minor
+/// factor is split although its major one is not split down to size one.
 static std::optional<Sharding> shardingOf(const DimFactors &dims,
                                           const FactorRule &rule,
                                           const FactorSharding &choice,
                                           const Mesh &mesh) {
-  Sharding sharding;
-  for (llvm::ArrayRef<unsigned> dim : dims) {
-    std::optional<AxisList> axes = axesOfDim(dim, rule, choice, mesh);
-    if (!axes)
-      return std::nullopt;
-    sharding.dims.push_back(std::move(*axes));
+  std::optional<Sharding> sharding(std::in_place);
+  sharding->dims.resize(dims.size());
+  for (auto [dim, result] : llvm::zip_equal(dims, sharding->dims)) {
+    bool majorIsSplitWhole = true;
+    for (unsigned f : dim) {
+      const AxisList &axes = choice.axes[f];
+      if (!axes.empty() && !majorIsSplitWhole) {
+        sharding.reset();
+        return sharding;
+      }
+      llvm::append_range(result, axes);
+      majorIsSplitWhole &= mesh.sizeOf(axes) == rule.factors[f].size;
+    }
   }
   return sharding;
 }
@@ -104,7 +95,7 @@ std::optional<Sharding> shoal::operandSharding(const FactorRule &rule,
                                                const Mesh &mesh) {
   auto sharding = shardingOf(rule.operands[operand], rule, choice, mesh);
   if (!sharding)
-    return std::nullopt;
+    return sharding;
   for (const FactorSharding::Pass &pass : choice.passes)
     if (llvm::is_contained(rule.linearIn[pass.set], operand))
       sharding->partial.push_back(pass.axis);
@@ -118,7 +109,7 @@ std::optional<Sharding> shoal::resultSharding(const FactorRule &rule,
                                               const Mesh &mesh) {
   auto sharding = shardingOf(rule.results[result], rule, choice, mesh);
   if (!sharding)
-    return std::nullopt;
+    return sharding;
   for (const FactorSharding::Pass &pass : choice.passes)
     sharding->partial.push_back(pass.axis);
   for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes))

@@ -111,30 +111,36 @@ std::optional<Sharding> CostTables::shardingAt(const OpClass &opClass,
 bool CostTables::layOut(OpClass &opClass, ChoiceIndex order,
                         llvm::ArrayRef<unsigned> labels,
                         const FactorSharding &split, Laid &laid) {
-  using State = ChoicePlace::Laid::State;
+  struct Fresh {
+    ChoicePlace::Laid *laid;
+    unsigned value;
+    std::optional<Sharding> sharding;
+  };
+  llvm::SmallVector<Fresh, 2> fresh;
   const Problem::Op &op = opClass.op;
-  for (auto [i, place] : llvm::enumerate(opClass.places)) {
-    ChoiceIndex seen = order * (opClass.total / opClass.axisOrders.size());
+  ChoiceIndex ofOrder = order * (opClass.total / opClass.axisOrders.size());
+  for (auto [i, value] :
+       llvm::enumerate(llvm::concat<const unsigned>(op.operands, op.results))) {
+    ChoicePlace &place = opClass.places[opClass.placeOf[i]];
+    ChoiceIndex seen = ofOrder;
     for (auto [added, label] : llvm::zip_equal(place.seen, labels))
       seen += added[label];
     ChoicePlace::Laid &own = place.laid[seen];
-    if (own.state == State::Unknown)
-      own.state =
-          shardingAt(opClass, split, i) ? State::Possible : State::Impossible;
-    if (own.state == State::Impossible)
-      return false;
     laid.push_back(&own);
+    if (own.state == ChoicePlace::Laid::Unknown &&
+        llvm::none_of(fresh,
+                      [&](const Fresh &other) { return other.laid == &own; })) {
+      fresh.push_back({&own, value, shardingAt(opClass, split, i)});
+      if (!fresh.back().sharding)
+        own.state = ChoicePlace::Laid::Impossible;
+    }
+    if (own.state == ChoicePlace::Laid::Impossible)
+      return false;
   }
-  for (auto [i, own] : llvm::enumerate(laid)) {
-    if (own->state == State::Known)
-      continue;
-    const Problem::Value &type =
-        problem.values[i < op.operands.size()
-                           ? op.operands[i]
-                           : op.results[i - op.operands.size()]];
-    Sharding sharding = *shardingAt(opClass, split, i);
-    *own = {State::Known, intern(sharding, op.deviceOrder),
-            double(localBytes(type.shape, type.elementBytes, sharding,
+  for (const auto &[own, value, sharding] : fresh) {
+    const Problem::Value &type = problem.values[value];
+    *own = {ChoicePlace::Laid::Known, intern(*sharding, op.deviceOrder),
+            double(localBytes(type.shape, type.elementBytes, *sharding,
                               problem.mesh))};
   }
   return true;

@@ -69,19 +69,19 @@ struct Choice {
   }
 };
 
-/// What an operand or a result sees of an op's choices. Of many it is laid out
-/// alike, and its layout is worked out once.
+/// What operands and results that are alike see of an op's choices. In many of
+/// these they are laid out alike, and their layout is worked out once.
 struct ChoicePlace {
   struct Laid {
-    enum State { Unknown, Impossible, Possible, Known };
-    State state = Unknown;
+    enum { Unknown, Impossible, Known } state = Unknown;
     LayoutId layout = 0;
     /// Of a device.
     double bytes = 0;
   };
   /// By axis and label: what the label adds to the part of a choice that the
   /// place sees, 0 where it is the same to it as none.
-  std::vector<llvm::SmallVector<ChoiceIndex, 8>> seen;
+  using Seen = std::vector<llvm::SmallVector<ChoiceIndex, 8>>;
+  Seen seen;
   /// By that part.
   llvm::DenseMap<ChoiceIndex, Laid> laid;
 };
@@ -119,7 +119,7 @@ private:
   friend class CostTables;
   void addLabels(const AssignmentProblem &problem, AxisId axis);
   bool constraintAllows(AxisId axis, unsigned dim) const;
-  void addPlaces();
+  void addPlaces(const AssignmentProblem &problem);
   bool isSeen(size_t place, const Label &label) const;
   ChoiceIndex orderOf(ChoiceIndex index) const {
     return axisOrders.size() == 1 ? 0 : index / (total / axisOrders.size());
@@ -143,8 +143,9 @@ private:
   int64_t hintedDevices = 1;
   /// Resolved choices; null where the rule does not allow one.
   llvm::DenseMap<ChoiceIndex, Choice *> choices;
-  /// Operands, then results.
   std::vector<ChoicePlace> places;
+  /// The places of operands, then of results.
+  llvm::SmallVector<unsigned, 4> placeOf;
 };
 
 /// The orders for the axes of a dimension of `op`, first the preferred one.
