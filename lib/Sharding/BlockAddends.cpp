@@ -11,20 +11,24 @@ std::optional<Sharding>
 shoal::blocksBeforeAddends(llvm::ArrayRef<int64_t> shape,
                            const Sharding &source, const Sharding &target,
                            const Mesh &mesh) {
+  auto leaves = [&](AxisId axis) {
+    return llvm::is_contained(target.partial, axis);
+  };
+  // Most reshards make no addends.
+  if (llvm::none_of(source.dims, [&](const AxisList &split) {
+        return llvm::any_of(split, leaves);
+      }))
+    return std::nullopt;
   Sharding before = target;
-  bool hasAny = false;
   for (auto [size, axes, split] :
        llvm::zip_equal(shape, before.dims, source.dims)) {
     AxisList leaving;
-    for (AxisId axis : split)
-      if (llvm::is_contained(target.partial, axis))
-        leaving.push_back(axis);
-    hasAny |= !leaving.empty();
+    llvm::copy_if(split, std::back_inserter(leaving), leaves);
     llvm::erase_if(before.partial, [&](AxisId axis) {
       return llvm::is_contained(leaving, axis);
     });
     if (blocksNest(size, mesh.sizeOf(axes), mesh.sizeOf(leaving)))
       axes.append(leaving);
   }
-  return hasAny ? std::optional(before) : std::nullopt;
+  return before;
 }

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "SplitParts.h"
 #include "shoal/Sharding/FactorRule.h"
 #include "shoal/Sharding/RollPlan.h"
 #include "shoal/Sharding/SlabExchange.h"
@@ -100,8 +101,7 @@ double ExchangePrice::gathers(unsigned result, const TensorSize &size) const {
 double ExchangePrice::reductions(llvm::ArrayRef<TensorSize> results) const {
   int64_t group = 1;
   for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes))
-    if (factor.kind == FactorKind::Reduction &&
-        factor.reduction != ReduceKind::Sum)
+    if (factor.kind == FactorKind::Reduction && !isSum(factor))
       group *= mesh.sizeOf(axes);
   double bytes = 0;
   for (auto [size, dims] : llvm::zip_equal(results, rule.results))
@@ -110,11 +110,21 @@ double ExchangePrice::reductions(llvm::ArrayRef<TensorSize> results) const {
   return bytes;
 }
 
+/// Whether any choice of the op sends anything by itself.
+static bool exchanges(const FactorRule &rule) {
+  return !rule.windows.empty() || !rule.gathers.empty() ||
+         llvm::any_of(rule.factors, [](const Factor &factor) {
+           return factor.kind == FactorKind::Reduction && !isSum(factor);
+         });
+}
+
 double shoal::exchangedBytes(const FactorRule &rule,
                              const FactorSharding &choice,
                              llvm::ArrayRef<TensorSize> operands,
                              llvm::ArrayRef<TensorSize> results,
                              const Mesh &mesh) {
+  if (!exchanges(rule))
+    return 0;
   ExchangePrice price(rule, choice, mesh);
   double bytes = price.reductions(results);
   for (auto [i, size] : llvm::enumerate(operands))

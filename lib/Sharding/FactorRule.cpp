@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/FactorRule.h"
+#include "SplitParts.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace shoal;
@@ -48,7 +49,7 @@ static bool mayExceedSize(const FactorRule &rule, const FactorSharding &choice,
          llvm::all_of(rule.results, allowsAll);
 }
 
-static bool factorsAllow(const FactorRule &rule, const FactorSharding &choice,
+bool shoal::factorsAllow(const FactorRule &rule, const FactorSharding &choice,
                          const Mesh &mesh) {
   for (auto [f, factor] : llvm::enumerate(rule.factors)) {
     const AxisList &axes = choice.axes[f];
@@ -65,75 +66,80 @@ static bool factorsAllow(const FactorRule &rule, const FactorSharding &choice,
   return true;
 }
 
-/// The axes of a dimension, factors in order; nothing where a minor factor is
-/// split although its major one is not split down to size one.
-static std::optional<AxisList> axesOfDim(llvm::ArrayRef<unsigned> dim,
-                                         const FactorRule &rule,
-                                         const FactorSharding &choice,
-                                         const Mesh &mesh) {
-  AxisList result;
-  bool majorIsSplitWhole = true;
-  for (unsigned f : dim) {
-    const AxisList &axes = choice.axes[f];
-    if (!axes.empty() && !majorIsSplitWhole)
-      return std::nullopt;
-    result.append(axes.begin(), axes.end());
-    majorIsSplitWhole &= mesh.sizeOf(axes) == rule.factors[f].size;
-  }
-  return result;
-}
-
+/// Of each dimension the axes of its factors, in order; nothing where a minor
+/// factor is split although its major one is not split down to size one.
 static std::optional<Sharding> shardingOf(const DimFactors &dims,
                                           const FactorRule &rule,
                                           const FactorSharding &choice,
                                           const Mesh &mesh) {
-  Sharding sharding;
-  for (llvm::ArrayRef<unsigned> dim : dims) {
-    std::optional<AxisList> axes = axesOfDim(dim, rule, choice, mesh);
-    if (!axes)
-      return std::nullopt;
-    sharding.dims.push_back(*axes);
+  std::optional<Sharding> sharding(std::in_place);
+  sharding->dims.resize(dims.size());
+  for (auto [dim, result] : llvm::zip_equal(dims, sharding->dims)) {
+    bool majorIsSplitWhole = true;
+    for (unsigned f : dim) {
+      const AxisList &axes = choice.axes[f];
+      if (!axes.empty() && !majorIsSplitWhole) {
+        sharding.reset();
+        return sharding;
+      }
+      llvm::append_range(result, axes);
+      majorIsSplitWhole &= mesh.sizeOf(axes) == rule.factors[f].size;
+    }
   }
   return sharding;
 }
 
-static void addPartial(Sharding &sharding, llvm::ArrayRef<AxisId> axes) {
-  sharding.partial.append(axes.begin(), axes.end());
-  llvm::sort(sharding.partial);
+std::optional<Sharding> shoal::operandSharding(const FactorRule &rule,
+                                               const FactorSharding &choice,
+                                               unsigned operand,
+                                               const Mesh &mesh) {
+  auto sharding = shardingOf(rule.operands[operand], rule, choice, mesh);
+  if (!sharding)
+    return sharding;
+  for (const FactorSharding::Pass &pass : choice.passes)
+    if (llvm::is_contained(rule.linearIn[pass.set], operand))
+      sharding->partial.push_back(pass.axis);
+  llvm::sort(sharding->partial);
+  return sharding;
+}
+
+std::optional<Sharding> shoal::resultSharding(const FactorRule &rule,
+                                              const FactorSharding &choice,
+                                              unsigned result,
+                                              const Mesh &mesh) {
+  auto sharding = shardingOf(rule.results[result], rule, choice, mesh);
+  if (!sharding)
+    return sharding;
+  for (const FactorSharding::Pass &pass : choice.passes)
+    sharding->partial.push_back(pass.axis);
+  for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes))
+    if (isSum(factor))
+      llvm::append_range(sharding->partial, axes);
+  llvm::sort(sharding->partial);
+  return sharding;
 }
 
 std::optional<OpShardings> shoal::applyChoice(const FactorRule &rule,
                                               const FactorSharding &choice,
                                               const Mesh &mesh) {
-  if (!axesAreDistinct(choice) || !factorsAllow(rule, choice, mesh))
+  if (!axesAreDistinct(choice) || !factorsAllow(rule, choice, mesh) ||
+      llvm::any_of(choice.passes, [&](const FactorSharding::Pass &pass) {
+        return pass.set >= rule.linearIn.size();
+      }))
     return std::nullopt;
   OpShardings shardings;
-  auto apply = [&](llvm::ArrayRef<DimFactors> tensors,
-                   llvm::SmallVectorImpl<Sharding> &out) {
-    for (const DimFactors &dims : tensors) {
-      std::optional<Sharding> sharding = shardingOf(dims, rule, choice, mesh);
-      if (!sharding)
-        return false;
-      out.push_back(*sharding);
-    }
-    return true;
-  };
-  if (!apply(rule.operands, shardings.operands) ||
-      !apply(rule.results, shardings.results))
-    return std::nullopt;
-  for (const FactorSharding::Pass &pass : choice.passes) {
-    if (pass.set >= rule.linearIn.size())
+  for (unsigned i = 0; i < rule.operands.size(); ++i) {
+    auto sharding = operandSharding(rule, choice, i, mesh);
+    if (!sharding)
       return std::nullopt;
-    for (unsigned operand : rule.linearIn[pass.set])
-      addPartial(shardings.operands[operand], pass.axis);
-    for (Sharding &result : shardings.results)
-      addPartial(result, pass.axis);
+    shardings.operands.push_back(std::move(*sharding));
   }
-  for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes))
-    if (factor.kind == FactorKind::Reduction &&
-        factor.reduction == ReduceKind::Sum)
-      for (Sharding &result : shardings.results)
-        addPartial(result, axes);
+  for (unsigned i = 0; i < rule.results.size(); ++i) {
+    auto sharding = resultSharding(rule, choice, i, mesh);
+    if (!sharding)
+      return std::nullopt;
+    shardings.results.push_back(std::move(*sharding));
+  }
   return shardings;
 }
 

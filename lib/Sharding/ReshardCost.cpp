@@ -49,17 +49,35 @@ private:
   int64_t scattered = 1, reduced = 1, idle = 1;
 };
 
-AxisList withoutTrivial(llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
-  AxisList list;
-  llvm::copy_if(axes, std::back_inserter(list),
-                [&](AxisId axis) { return mesh.axes[axis].size > 1; });
-  return list;
+/// Whether both lists give every device the same rows as far as they go. Axes
+/// of one device are as if they were not there.
+bool agree(llvm::ArrayRef<AxisId> a, llvm::ArrayRef<AxisId> b,
+           const Mesh &mesh) {
+  auto skip = [&](llvm::ArrayRef<AxisId> list) {
+    return list.drop_while(
+        [&](AxisId axis) { return mesh.axes[axis].size == 1; });
+  };
+  for (a = skip(a), b = skip(b); !a.empty() && !b.empty();
+       a = skip(a.drop_front()), b = skip(b.drop_front()))
+    if (a.front() != b.front())
+      return false;
+  return true;
 }
 
-/// Whether both lists give every device the same rows as far as they go.
-bool agree(llvm::ArrayRef<AxisId> a, llvm::ArrayRef<AxisId> b) {
-  size_t common = std::min(a.size(), b.size());
-  return a.take_front(common) == b.take_front(common);
+/// What becomes of an axis.
+struct AxisUse {
+  bool splits = false, isPartial = false;
+  bool any() const { return splits || isPartial; }
+};
+
+llvm::SmallVector<AxisUse, 8> usesOf(const Sharding &sharding, size_t count) {
+  llvm::SmallVector<AxisUse, 8> uses(count);
+  for (const AxisList &dim : sharding.dims)
+    for (AxisId axis : dim)
+      uses[axis].splits = true;
+  for (AxisId axis : sharding.partial)
+    uses[axis].isPartial = true;
+  return uses;
 }
 
 } // namespace
@@ -68,31 +86,24 @@ Reshard::Reshard(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                  const Sharding &from, const Sharding &to, const Mesh &mesh,
                  bool otherDeviceOrder)
     : shape(shape), elementBytes(elementBytes) {
-  auto isSplit = [](const Sharding &sharding, AxisId axis) {
-    return llvm::any_of(sharding.dims, [&](const AxisList &dim) {
-      return llvm::is_contained(dim, axis);
-    });
-  };
+  auto before = usesOf(from, mesh.axes.size());
+  auto after = usesOf(to, mesh.axes.size());
   for (size_t d = 0; d < shape.size(); ++d) {
-    AxisList before = withoutTrivial(from.dims[d], mesh);
-    AxisList after = withoutTrivial(to.dims[d], mesh);
-    conflict |= !agree(before, after);
-    source.push_back(mesh.sizeOf(before));
-    target.push_back(mesh.sizeOf(after));
+    conflict |= !agree(from.dims[d], to.dims[d], mesh);
+    source.push_back(mesh.sizeOf(from.dims[d]));
+    target.push_back(mesh.sizeOf(to.dims[d]));
     sliced.push_back(source.back());
-    for (AxisId axis : after)
-      if (!from.uses(axis)) {
+    for (AxisId axis : to.dims[d])
+      if (!before[axis].any()) {
         sliced.back() *= mesh.axes[axis].size;
         added *= mesh.axes[axis].size;
       }
   }
-  for (AxisId axis = 0; axis < mesh.axes.size(); ++axis) {
-    int64_t size = mesh.axes[axis].size;
-    bool staysPartial = llvm::is_contained(to.partial, axis);
-    if (llvm::is_contained(from.partial, axis) && !staysPartial)
-      (isSplit(to, axis) ? scattered : reduced) *= size;
-    else if (!from.uses(axis) && !to.uses(axis))
-      idle *= size;
+  for (auto [axis, was, is] : llvm::zip_equal(mesh.axes, before, after)) {
+    if (was.isPartial && !is.isPartial)
+      (is.splits ? scattered : reduced) *= axis.size;
+    else if (!was.any() && !is.any())
+      idle *= axis.size;
   }
   // Under another device order blocks overlap only where one end is whole.
   bool isWhole = llvm::all_of(source, [](int64_t n) { return n == 1; }) ||

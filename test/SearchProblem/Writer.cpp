@@ -182,7 +182,7 @@ void Writer::writeChosen(const Assignment &plan) {
     for (auto [i, value] : llvm::enumerate(problem.ops[op].results))
       if (!isVersion(value, 0, choice.results[i]))
         return false;
-    return choice.sharding == plan.ops[op];
+    return tables.classOf(op).split(choice.index) == plan.ops[op];
   };
   json.attributeArray("chosen", [&] {
     for (unsigned op = 0; op < problem.ops.size(); ++op) {

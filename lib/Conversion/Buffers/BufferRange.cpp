@@ -15,6 +15,9 @@ using namespace shoal;
 
 /// The elements [begin, end) that the layout leads to, from the base address.
 static std::optional<std::pair<int64_t, int64_t>> spanOf(MemRefType type) {
+  // Of nearly all; strides are worked out by affine expressions.
+  if (type.hasStaticShape() && type.getLayout().isIdentity())
+    return std::pair(int64_t(0), type.getNumElements());
   SmallVector<int64_t> strides;
   int64_t offset = 0;
   if (!type.hasStaticShape() ||

@@ -10,6 +10,7 @@
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Support/Threshold.h"
 #include "llvm/Support/MathExtras.h"
+#include <map>
 
 using namespace mlir;
 using namespace shoal;
@@ -109,11 +110,27 @@ shoal::findBuffers(func::FuncOp func, const Places &places,
   return buffers;
 }
 
+namespace {
+/// What ops access, each looked at once: many collectives wait for one op.
+class KnownAccesses {
+public:
+  const std::optional<SmallVector<BufferAccess>> &of(Operation *op) {
+    auto [it, isNew] = known.try_emplace(op);
+    if (isNew)
+      it->second = accessesOf(op);
+    return it->second;
+  }
+
+private:
+  std::map<Operation *, std::optional<SmallVector<BufferAccess>>> known;
+};
+} // namespace
+
 /// The first op behind the collective in its block that waits for it.
-static Operation *findWait(Operation *collective) {
-  std::optional<SmallVector<BufferAccess>> own = accessesOf(collective);
+static Operation *findWait(Operation *collective, KnownAccesses &known) {
+  const auto &own = known.of(collective);
   for (Operation *op = collective->getNextNode(); op; op = op->getNextNode()) {
-    std::optional<SmallVector<BufferAccess>> accesses = accessesOf(op);
+    const auto &accesses = known.of(op);
     if (!own || !accesses || op->hasTrait<OpTrait::IsTerminator>() ||
         conflict(*own, *accesses))
       return op;
@@ -128,8 +145,10 @@ void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers,
   llvm::DenseMap<Value, Buffer *> byAllocation;
   for (Buffer &buffer : buffers)
     byAllocation[buffer.memory] = &buffer;
+  KnownAccesses accesses;
   func.walk([&](rt::RuntimeCallOpInterface call) {
-    Operation *wait = call.getCollectiveNumber() ? findWait(call) : nullptr;
+    Operation *wait =
+        call.getCollectiveNumber() ? findWait(call, accesses) : nullptr;
     if (!wait)
       return;
     auto destination = cast<DestinationStyleOpInterface>(call.getOperation());

@@ -3,7 +3,6 @@
 
 #include "shoal/Sharding/Assignment.h"
 #include "AskingProblem.h"
-#include "Copied.h"
 #include "ProblemSearch.h"
 #include "Search.h"
 #include "shoal/Sharding/CanonicalOrder.h"

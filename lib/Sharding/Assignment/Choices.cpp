@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "../SplitParts.h"
 #include "CostTables.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
@@ -28,10 +29,32 @@ using Problem = AssignmentProblem;
 
 const Choice *CostTables::choice(unsigned op, ChoiceIndex index) {
   OpClass &opClass = classOf(op);
-  auto [it, isNew] = opClass.choices.try_emplace(index);
+  auto [it, isNew] = opClass.choices.try_emplace(index, nullptr);
   if (isNew)
     it->second = resolve(opClass, index);
-  return it->second.get();
+  return it->second;
+}
+
+FactorSharding OpClass::split(ChoiceIndex index) const {
+  return split(orderOf(index), labelNumbers(index));
+}
+
+FactorSharding OpClass::split(ChoiceIndex order,
+                              llvm::ArrayRef<unsigned> numbers) const {
+  FactorSharding split;
+  split.axes.resize(op.rule.factors.size());
+  if (op.constraint)
+    for (auto [own, dim] : llvm::zip_equal(split.axes, op.constraint->dims))
+      own = dim.axes;
+  for (AxisId axis : axisOrders[order]) {
+    const Label &own = labels[axis][numbers[axis]];
+    if (own.kind == Label::Factor)
+      split.axes[own.index].push_back(axis);
+    else if (own.kind == Label::Pass)
+      split.passes.push_back({axis, own.index});
+  }
+  llvm::sort(split.passes, [](auto &a, auto &b) { return a.axis < b.axis; });
+  return split;
 }
 
 /// Whether a factor has more shards than `rows` says it may.
@@ -44,11 +67,17 @@ static bool leavesDevicesIdle(llvm::ArrayRef<int64_t> rowsOfFactor,
                       });
 }
 
+bool CostTables::isAllowed(const OpClass &opClass,
+                           const FactorSharding &split) const {
+  return opClass.op.constraint ||
+         ((emptyShards ||
+           !leavesDevicesIdle(opClass.rowsOfFactor, split, problem.mesh)) &&
+          factorsAllow(opClass.op.rule, split, problem.mesh));
+}
+
 /// (C3), of what (C2) gives.
-static std::optional<OpShardings>
-addManualAxes(const Problem::Op &op, OpShardings shardings, const Mesh &mesh) {
-  Sharding &outer =
-      op.boundary->isEntry ? shardings.operands[0] : shardings.results[0];
+static std::optional<Sharding> addManualAxes(const Problem::Op &op,
+                                             Sharding outer, const Mesh &mesh) {
   for (auto [factor, dim, manual] :
        llvm::zip_equal(op.rule.factors, outer.dims, op.boundary->axes)) {
     if (!manual.empty() && factor.size % mesh.sizeOf(dim) != 0)
@@ -57,57 +86,82 @@ addManualAxes(const Problem::Op &op, OpShardings shardings, const Mesh &mesh) {
   }
   llvm::append_range(outer.partial, op.boundary->partial);
   llvm::sort(outer.partial);
-  return shardings;
+  return outer;
 }
 
-std::optional<OpShardings>
-CostTables::shardingsOf(const OpClass &opClass,
-                        const FactorSharding &choice) const {
+std::optional<Sharding> CostTables::shardingAt(const OpClass &opClass,
+                                               const FactorSharding &split,
+                                               size_t place) const {
   const Problem::Op &op = opClass.op;
-  if (!op.constraint) { // (C1)
-    if (!emptyShards &&
-        leavesDevicesIdle(opClass.rowsOfFactor, choice, problem.mesh))
-      return std::nullopt;
-    return applyChoice(op.rule, choice, problem.mesh);
-  }
+  size_t operands = op.operands.size();
+  if (!op.constraint) // (C1)
+    return place < operands
+               ? operandSharding(op.rule, split, place, problem.mesh)
+               : resultSharding(op.rule, split, place - operands, problem.mesh);
   Sharding sharding; // (C2)
-  sharding.dims.assign(choice.axes.begin(), choice.axes.end());
+  sharding.dims.assign(split.axes.begin(), split.axes.end());
   sharding.partial = op.constraint->partial;
-  OpShardings shardings;
-  shardings.operands.assign(op.operands.size(), sharding);
-  shardings.results.assign(op.results.size(), sharding);
-  if (op.boundary)
-    return addManualAxes(op, std::move(shardings), problem.mesh);
-  return shardings;
+  if (op.boundary && place == (op.boundary->isEntry ? 0 : operands))
+    return addManualAxes(op, std::move(sharding), problem.mesh);
+  return sharding;
 }
 
-std::unique_ptr<Choice> CostTables::resolve(OpClass &opClass,
-                                            ChoiceIndex index) {
+/// False where the op's rule does not allow it: no layout is interned for that,
+/// so that layouts are numbered in the order in which choices have them.
+bool CostTables::layOut(OpClass &opClass, ChoiceIndex order,
+                        llvm::ArrayRef<unsigned> labels,
+                        const FactorSharding &split, Laid &laid) {
+  struct Fresh {
+    ChoicePlace::Laid *laid;
+    unsigned value;
+    std::optional<Sharding> sharding;
+  };
+  llvm::SmallVector<Fresh, 2> fresh;
   const Problem::Op &op = opClass.op;
-  FactorSharding split;
-  split.axes.resize(op.constraint ? op.constraint->dims.size()
-                                  : op.rule.factors.size());
-  if (op.constraint)
-    for (auto [d, dim] : llvm::enumerate(op.constraint->dims))
-      split.axes[d] = dim.axes;
-  for (AxisId axis : opClass.axisOrder(index)) {
-    const Label &label = opClass.label(index, axis);
-    if (label.kind == Label::Factor)
-      split.axes[label.index].push_back(axis);
-    else if (label.kind == Label::Pass)
-      split.passes.push_back({axis, label.index});
+  ChoiceIndex ofOrder = order * (opClass.total / opClass.axisOrders.size());
+  for (auto [i, value] :
+       llvm::enumerate(llvm::concat<const unsigned>(op.operands, op.results))) {
+    ChoicePlace &place = opClass.places[opClass.placeOf[i]];
+    ChoiceIndex seen = ofOrder;
+    for (auto [added, label] : llvm::zip_equal(place.seen, labels))
+      seen += added[label];
+    ChoicePlace::Laid &own = place.laid[seen];
+    laid.push_back(&own);
+    if (own.state == ChoicePlace::Laid::Unknown &&
+        llvm::none_of(fresh,
+                      [&](const Fresh &other) { return other.laid == &own; })) {
+      fresh.push_back({&own, value, shardingAt(opClass, split, i)});
+      if (!fresh.back().sharding)
+        own.state = ChoicePlace::Laid::Impossible;
+    }
+    if (own.state == ChoicePlace::Laid::Impossible)
+      return false;
   }
-  llvm::sort(split.passes, [](auto &a, auto &b) { return a.axis < b.axis; });
-  std::optional<OpShardings> shardings = shardingsOf(opClass, split);
-  if (!shardings)
+  for (const auto &[own, value, sharding] : fresh) {
+    const Problem::Value &type = problem.values[value];
+    *own = {ChoicePlace::Laid::Known, intern(*sharding, op.deviceOrder),
+            double(localBytes(type.shape, type.elementBytes, *sharding,
+                              problem.mesh))};
+  }
+  return true;
+}
+
+Choice *CostTables::resolve(OpClass &opClass, ChoiceIndex index) {
+  ChoiceIndex order = opClass.orderOf(index);
+  OpClass::LabelNumbers labels = opClass.labelNumbers(index);
+  FactorSharding split = opClass.split(order, labels);
+  Laid laid;
+  if (!isAllowed(opClass, split) ||
+      !layOut(opClass, order, labels, split, laid))
     return nullptr;
-  auto choice = std::make_unique<Choice>();
-  choice->sharding = std::move(split);
-  for (const Sharding &sharding : shardings->operands)
-    choice->operands.push_back(intern(sharding, op.deviceOrder));
-  for (const Sharding &sharding : shardings->results)
-    choice->results.push_back(intern(sharding, op.deviceOrder));
-  price(opClass, *shardings, *choice);
+  llvm::MutableArrayRef<LayoutId> layouts(
+      storage.Allocate<LayoutId>(laid.size()), laid.size());
+  for (auto [layout, own] : llvm::zip_equal(layouts, laid))
+    layout = own->layout;
+  size_t operands = opClass.op.operands.size();
+  auto *choice = new (storage.Allocate<Choice>())
+      Choice{index, layouts.take_front(operands), layouts.drop_front(operands)};
+  price(opClass, split, laid, *choice);
   return choice;
 }
 
@@ -117,23 +171,12 @@ static double repeatedPart(int64_t devices, int64_t hinted) {
   return devices < hinted ? 1 - double(devices) / hinted : 0;
 }
 
-/// Of the argument, or of the result as its reader gets it.
-static double bytesOfHeld(const Problem &problem, const Problem::Op &op,
-                          const OpShardings &shardings) {
-  bool isArgument = !op.results.empty();
-  const Problem::Value &type =
-      problem.values[isArgument ? op.results[0] : op.operands[0]];
-  return localBytes(type.shape, type.elementBytes,
-                    isArgument ? shardings.results[0] : shardings.operands[0],
-                    problem.mesh);
-}
-
-void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
-                       Choice &choice) const {
+void CostTables::price(const OpClass &opClass, const FactorSharding &split,
+                       const Laid &laid, Choice &choice) const {
   const Problem::Op &op = opClass.op;
   double share = 1;
   int64_t devices = 1;
-  for (auto [i, axes] : llvm::enumerate(choice.sharding.axes)) {
+  for (auto [i, axes] : llvm::enumerate(split.axes)) {
     const Factor &factor = op.rule.factors[i];
     int64_t shards = problem.mesh.sizeOf(axes);
     devices *= shards;
@@ -142,19 +185,20 @@ void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
   }
   choice.flops = op.rule.flops * share;
   // Addends of a sum that pass through differ from device to device.
-  for (const FactorSharding::Pass &pass : choice.sharding.passes)
+  for (const FactorSharding::Pass &pass : split.passes)
     devices *= problem.mesh.axes[pass.axis].size;
   choice.repeatFactor = (options.repeatMargin - 1) *
                         repeatedPart(devices, opClass.numHintedDevices());
-  priceWork(op, shardings, choice);
-  choice.exchanged = countExchanged(op, choice.sharding);
+  priceWork(op, split, laid, choice);
+  choice.exchanged = countExchanged(op, split);
   choice.reductions = choice.exchanged;
   if (times)
-    choice.reductions = times->exchange(choice.sharding, meshes[op.deviceOrder],
-                                        choice.exchanged);
+    choice.reductions =
+        times->exchange(split, meshes[op.deviceOrder], choice.exchanged);
   choice.reductions *= op.exchangeWeight;
-  if (op.isHeld)
-    choice.held = options.heldWeight * bytesOfHeld(problem, op, shardings);
+  if (op.isHeld) // of the result, or as its reader gets it
+    choice.held = options.heldWeight *
+                  laid[op.results.empty() ? 0 : op.operands.size()]->bytes;
   for (double *part : {&choice.compute, &choice.memory, &choice.reductions})
     *part *= op.weight;
 }
@@ -163,28 +207,25 @@ void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
 /// what is written, where that costs nothing else.
 constexpr double kTieBreak = 0.002;
 
-void CostTables::priceWork(const Problem::Op &op, const OpShardings &shardings,
-                           Choice &choice) const {
-  auto bytesOf = [&](auto values, llvm::ArrayRef<Sharding> shards) {
+void CostTables::priceWork(const Problem::Op &op, const FactorSharding &split,
+                           const Laid &laid, Choice &choice) const {
+  auto bytesOf = [](llvm::ArrayRef<ChoicePlace::Laid *> places) {
     double bytes = 0;
-    for (auto [value, sharding] : llvm::zip_equal(values, shards)) {
-      const Problem::Value &type = problem.values[value];
-      bytes +=
-          localBytes(type.shape, type.elementBytes, sharding, problem.mesh);
-    }
+    for (const ChoicePlace::Laid *place : places)
+      bytes += place->bytes;
     return bytes;
   };
+  llvm::ArrayRef<ChoicePlace::Laid *> all(laid);
+  size_t operands = op.operands.size();
   // A loop that makes a row a trip does not make all rows in each.
-  double written = op.rule.written
-                       ? bytesOf(llvm::ArrayRef(op.operands[*op.rule.written]),
-                                 shardings.operands[*op.rule.written])
-                       : bytesOf(llvm::ArrayRef(op.results), shardings.results);
+  double written = op.rule.written ? laid[*op.rule.written]->bytes
+                                   : bytesOf(all.drop_front(operands));
   choice.pricedFlops = choice.flops;
   choice.memory = options.memoryWeight * written;
   if (times) {
-    double read = bytesOf(llvm::ArrayRef(op.operands), shardings.operands);
-    std::optional<double> product = times->product(
-        op, choice.sharding, meshes[op.deviceOrder], read + written);
+    double read = bytesOf(all.take_front(operands));
+    std::optional<double> product =
+        times->product(op, split, meshes[op.deviceOrder], read + written);
     if (product)
       choice.pricedFlops = *product * options.flopsPerByte;
     // A product's time has its memory's; and what sums over nothing is part of
@@ -196,13 +237,13 @@ void CostTables::priceWork(const Problem::Op &op, const OpShardings &shardings,
 }
 
 double CostTables::countExchanged(const Problem::Op &op,
-                                  const FactorSharding &choice) const {
+                                  const FactorSharding &split) const {
   auto sizesOf = [&](llvm::ArrayRef<unsigned> values) {
     return llvm::map_to_vector(values, [&](unsigned value) -> TensorSize {
       const Problem::Value &type = problem.values[value];
       return {type.shape, type.elementBytes};
     });
   };
-  return exchangedBytes(op.rule, choice, sizesOf(op.operands),
+  return exchangedBytes(op.rule, split, sizesOf(op.operands),
                         sizesOf(op.results), problem.mesh);
 }

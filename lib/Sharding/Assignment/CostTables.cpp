@@ -4,12 +4,12 @@
 #include "CostTables.h"
 #include "Keys.h"
 #include "Known.h"
-#include "OpKeys.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "shoal/Sharding/ReshardPrices.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include <cmath>
 
 using namespace shoal;
 using namespace shoal::assignment;
@@ -136,7 +136,7 @@ void CostTables::setFlopsPerByte(double value) {
   knownCosts = &known->costs[value];
   for (auto &opClass : classes)
     for (auto &entry : opClass->choices)
-      if (Choice *choice = entry.second.get())
+      if (Choice *choice = entry.second)
         choice->compute =
             opClass->op.weight * (choice->pricedFlops / flopsPerByte);
 }
@@ -195,7 +195,6 @@ LayoutId CostTables::intern(const Sharding &sharding, unsigned deviceOrder) {
 // axes around it, whose devices have values of their own: of the plan that
 // planReshard makes, or the bound, as the options say.
 
-/// (R2) does not hold.
 static bool canReshard(const Sharding &source, const Sharding &target) {
   return llvm::all_of(target.partial, [&](AxisId axis) {
     return llvm::none_of(source.dims, [&](const AxisList &dim) {
@@ -204,17 +203,25 @@ static bool canReshard(const Sharding &source, const Sharding &target) {
   });
 }
 
-Resharded CostTables::withManualDims(unsigned value, LayoutId from,
-                                     LayoutId to) const {
+template <typename Price>
+double CostTables::priceReshard(unsigned value, LayoutId from, LayoutId to,
+                                Price price) const {
   const Problem::Value &type = problem.values[value];
   const Layout &source = layout(from), &target = layout(to);
-  bool isReordered = source.deviceOrder != target.deviceOrder;
-  return {withManualDim(type.shape, type.manualAxes, problem.mesh),
-          type.elementBytes,
-          withManualDim(source.sharding, type.manualAxes),
-          withManualDim(target.sharding, type.manualAxes),
-          &meshes[source.deviceOrder],
-          isReordered ? &meshes[target.deviceOrder] : nullptr};
+  const Mesh *mesh = &meshes[source.deviceOrder];
+  const Mesh *targetMesh = source.deviceOrder != target.deviceOrder
+                               ? &meshes[target.deviceOrder]
+                               : nullptr;
+  auto priceOf = [&](llvm::ArrayRef<int64_t> shape, const Sharding &source,
+                     const Sharding &target) {
+    return price(
+        Resharded{shape, type.elementBytes, source, target, mesh, targetMesh});
+  };
+  if (type.manualAxes.empty())
+    return priceOf(type.shape, source.sharding, target.sharding);
+  return priceOf(withManualDim(type.shape, type.manualAxes, problem.mesh),
+                 withManualDim(source.sharding, type.manualAxes),
+                 withManualDim(target.sharding, type.manualAxes));
 }
 
 double CostTables::elementsOf(unsigned value, LayoutId from, LayoutId to,
@@ -222,14 +229,14 @@ double CostTables::elementsOf(unsigned value, LayoutId from, LayoutId to,
   auto [elements, isNew] =
       (byPlan ? sent.planned : sent.bounds)
           .try_emplace(reshardKey(shapes[value], numbers[from], numbers[to]));
-  if (!isNew)
-    return elements->second;
-  const auto &[shape, elementBytes, source, target, mesh, targetMesh] =
-      withManualDims(value, from, to);
-  elements->second =
-      byPlan ? plannedElements(shape, source, target, *mesh, targetMesh)
-             : reshardBytes(shape, /*elementBytes=*/1, source, target,
-                            problem.mesh, targetMesh != nullptr);
+  if (isNew)
+    elements->second = priceReshard(value, from, to, [&](const Resharded &own) {
+      return byPlan ? plannedElements(own.shape, own.source, own.target,
+                                      *own.mesh, own.targetMesh)
+                    : reshardBytes(own.shape, /*elementBytes=*/1, own.source,
+                                   own.target, problem.mesh,
+                                   own.targetMesh != nullptr);
+    });
   return elements->second;
 }
 
@@ -237,7 +244,9 @@ double CostTables::nanosecondsOf(unsigned value, LayoutId from, LayoutId to) {
   auto [time, isNew] = sent.times.try_emplace(
       reshardKey(types[value], numbers[from], numbers[to]));
   if (isNew)
-    time->second = times->reshard(withManualDims(value, from, to), sent.plans);
+    time->second = priceReshard(value, from, to, [&](const Resharded &own) {
+      return times->reshard(own, sent.plans);
+    });
   return time->second;
 }
 
@@ -258,37 +267,60 @@ CostTables::SendingPrice CostTables::sendingPrice(unsigned value, LayoutId from,
   return {bytes, bytes > 0 ? options.latencyBytes : 0}; // (R3)
 }
 
+CostTables::KnownPrice &CostTables::knownPrice(unsigned value, LayoutId from,
+                                               LayoutId to) {
+  return reshards[reshardKey(valueClasses[value], from, to)];
+}
+
+/// (R2) does not hold.
+bool CostTables::exists(LayoutId from, LayoutId to) const {
+  return partialValues ||
+         canReshard(layout(from).sharding, layout(to).sharding);
+}
+
+double CostTables::withCompute(unsigned value, double price) const {
+  bool isSent = price > 0 && price != kForbidden;
+  return isSent ? price + computeIfSent(value) : price;
+}
+
 double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
   if (from == to) // (R1)
     return 0;
-  auto [price, isNew] = reshards.try_emplace(
-      reshardKey(valueClasses[value], from, to), kForbidden); // (R2)
-  if (isNew && (partialValues ||
-                canReshard(layout(from).sharding, layout(to).sharding))) {
-    SendingPrice each = sendingPrice(value, from, to);
-    price->second =
-        problem.values[value].weight * (each.bytes + each.latency); // (R4)
+  double &price = knownPrice(value, from, to).exact;
+  if (std::isnan(price)) {
+    price = kForbidden; // (R2)
+    if (exists(from, to)) {
+      SendingPrice each = sendingPrice(value, from, to);
+      price =
+          problem.values[value].weight * (each.bytes + each.latency); // (R4)
+    }
   }
-  bool isSent = price->second > 0 && price->second != kForbidden;
-  return isSent ? price->second + computeIfSent(value) : price->second;
+  return withCompute(value, price);
 }
 
 double CostTables::leastReshard(unsigned value, LayoutId from, LayoutId to) {
-  if (from == to || !plansReshards() ||
-      reshards.contains(reshardKey(valueClasses[value], from, to)))
+  if (from == to || !plansReshards())
     return reshard(value, from, to);
-  if (!partialValues && !canReshard(layout(from).sharding, layout(to).sharding))
-    return kForbidden;
-  const Problem::Value &type = problem.values[value];
-  double bytes = elementsOf(value, from, to, /*byPlan=*/false) *
-                 type.elementBytes * (1 - 1e-9);
-  if (bytes == 0)
-    return 0;
-  return type.weight * (bytes + options.latencyBytes) + computeIfSent(value);
+  KnownPrice &known = knownPrice(value, from, to);
+  if (!std::isnan(known.exact))
+    return withCompute(value, known.exact);
+  if (std::isnan(known.least)) {
+    known.least = kForbidden;
+    if (exists(from, to)) {
+      const Problem::Value &type = problem.values[value];
+      double bytes = elementsOf(value, from, to, /*byPlan=*/false) *
+                     type.elementBytes * (1 - 1e-9);
+      known.least =
+          bytes > 0 ? type.weight * (bytes + options.latencyBytes) : 0;
+    }
+  }
+  return withCompute(value, known.least);
 }
 
 double CostTables::computeIfSent(unsigned value) const {
   const Problem::Value &type = problem.values[value];
+  if (type.flopsIfSent == 0) // of nearly all
+    return 0;
   return type.weight * type.flopsIfSent / problem.mesh.numDevices() /
          flopsPerByte;
 }

@@ -13,6 +13,7 @@
 #include "shoal/Sharding/Propagation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Allocator.h"
 #include <deque>
 #include <memory>
 
@@ -42,11 +43,14 @@ struct Label {
   bool operator==(const Label &) const = default;
 };
 
+/// The labels of all axes of an op, as one number in mixed radix, and in front
+/// of them the order in which a dimension has its axes; 0 is no label anywhere.
+using ChoiceIndex = uint64_t;
+
 /// A label for every axis, resolved.
 struct Choice {
-  FactorSharding sharding;
-  llvm::SmallVector<LayoutId, 2> operands;
-  llvm::SmallVector<LayoutId, 1> results;
+  ChoiceIndex index;
+  llvm::ArrayRef<LayoutId> operands, results;
   double compute = 0, memory = 0, reductions = 0;
   /// What reductions are the price of, in bytes.
   double exchanged = 0;
@@ -65,9 +69,22 @@ struct Choice {
   }
 };
 
-/// The labels of all axes of an op, as one number in mixed radix, and in front
-/// of them the order in which a dimension has its axes; 0 is no label anywhere.
-using ChoiceIndex = uint64_t;
+/// What operands and results that are alike see of an op's choices. In many of
+/// these they are laid out alike, and their layout is worked out once.
+struct ChoicePlace {
+  struct Laid {
+    enum { Unknown, Impossible, Known } state = Unknown;
+    LayoutId layout = 0;
+    /// Of a device.
+    double bytes = 0;
+  };
+  /// By axis and label: what the label adds to the part of a choice that the
+  /// place sees, 0 where it is the same to it as none.
+  using Seen = std::vector<llvm::SmallVector<ChoiceIndex, 8>>;
+  Seen seen;
+  /// By that part.
+  llvm::DenseMap<ChoiceIndex, Laid> laid;
+};
 
 /// Ops that have equal rules, value types and split operands, by the hints,
 /// share their choices.
@@ -93,6 +110,8 @@ public:
            (ChoiceIndex(label) - labelNumber(index, axis)) * strides[axis];
   }
   bool isFixed() const { return total == 1; }
+  /// How the choice splits the op; of one with a constraint, its axes first.
+  FactorSharding split(ChoiceIndex index) const;
   /// Devices that the op can be split over as the hints split its operands.
   int64_t numHintedDevices() const { return hintedDevices; }
 
@@ -100,9 +119,16 @@ private:
   friend class CostTables;
   void addLabels(const AssignmentProblem &problem, AxisId axis);
   bool constraintAllows(AxisId axis, unsigned dim) const;
-  const AxisList &axisOrder(ChoiceIndex index) const {
-    return axisOrders[index / (total / axisOrders.size())];
+  void addPlaces(const AssignmentProblem &problem);
+  bool isSeen(size_t place, const Label &label) const;
+  ChoiceIndex orderOf(ChoiceIndex index) const {
+    return axisOrders.size() == 1 ? 0 : index / (total / axisOrders.size());
   }
+  using LabelNumbers = llvm::SmallVector<unsigned, 8>;
+  /// By axis.
+  LabelNumbers labelNumbers(ChoiceIndex index) const;
+  FactorSharding split(ChoiceIndex order,
+                       llvm::ArrayRef<unsigned> labels) const;
   bool suits(unsigned factor, int64_t size) const;
 
   const AssignmentProblem::Op &op;
@@ -116,7 +142,10 @@ private:
   ChoiceIndex total = 1;
   int64_t hintedDevices = 1;
   /// Resolved choices; null where the rule does not allow one.
-  llvm::DenseMap<ChoiceIndex, std::unique_ptr<Choice>> choices;
+  llvm::DenseMap<ChoiceIndex, Choice *> choices;
+  std::vector<ChoicePlace> places;
+  /// The places of operands, then of results.
+  llvm::SmallVector<unsigned, 4> placeOf;
 };
 
 /// The orders for the axes of a dimension of `op`, first the preferred one.
@@ -179,20 +208,36 @@ public:
   SendingPrice sendingPrice(unsigned value, LayoutId from, LayoutId to);
 
 private:
+  /// What is known of the price of a reshard of one run, NaN where it is not
+  /// known: the price, and what it is at least.
+  struct KnownPrice {
+    double exact = std::numeric_limits<double>::quiet_NaN(), least = exact;
+  };
+  KnownPrice &knownPrice(unsigned value, LayoutId from, LayoutId to);
+  double withCompute(unsigned value, double price) const;
+  bool exists(LayoutId from, LayoutId to) const;
   /// Elements of a value that the reshard sends, by its plan or the bound.
   double elementsOf(unsigned value, LayoutId from, LayoutId to, bool byPlan);
   double nanosecondsOf(unsigned value, LayoutId from, LayoutId to);
-  std::unique_ptr<Choice> resolve(OpClass &opClass, ChoiceIndex index);
-  std::optional<OpShardings> shardingsOf(const OpClass &opClass,
-                                         const FactorSharding &choice) const;
-  void price(const OpClass &opClass, const OpShardings &shardings,
-             Choice &choice) const;
-  void priceWork(const AssignmentProblem::Op &op, const OpShardings &shardings,
-                 Choice &choice) const;
+  Choice *resolve(OpClass &opClass, ChoiceIndex index);
+  bool isAllowed(const OpClass &opClass, const FactorSharding &split) const;
+  std::optional<Sharding> shardingAt(const OpClass &opClass,
+                                     const FactorSharding &split,
+                                     size_t place) const;
+  using Laid = llvm::SmallVector<ChoicePlace::Laid *, 4>;
+  bool layOut(OpClass &opClass, ChoiceIndex order,
+              llvm::ArrayRef<unsigned> labels, const FactorSharding &split,
+              Laid &laid);
+  void price(const OpClass &opClass, const FactorSharding &split,
+             const Laid &laid, Choice &choice) const;
+  void priceWork(const AssignmentProblem::Op &op, const FactorSharding &split,
+                 const Laid &laid, Choice &choice) const;
   double countExchanged(const AssignmentProblem::Op &op,
-                        const FactorSharding &choice) const;
-  /// The reshard of a value with a dimension for the manual axes around it.
-  Resharded withManualDims(unsigned value, LayoutId from, LayoutId to) const;
+                        const FactorSharding &split) const;
+  /// A reshard of a value with a dimension for the manual axes around it.
+  template <typename Price>
+  double priceReshard(unsigned value, LayoutId from, LayoutId to,
+                      Price price) const;
   void findKinds();
 
   bool emptyShards;
@@ -204,6 +249,8 @@ private:
   /// By device order.
   std::vector<Mesh> meshes;
   std::vector<std::unique_ptr<OpClass>> classes;
+  /// Of resolved choices.
+  llvm::BumpPtrAllocator storage;
   std::vector<unsigned> opClasses, kinds, valueClasses;
   /// The layouts that the search met: numbers of its own, as what it finds
   /// depends on no search before.
@@ -218,7 +265,7 @@ private:
   ReshardTable &sent;
   std::vector<unsigned> shapes, types, numbers;
   /// Prices by class, from and to.
-  llvm::DenseMap<uint64_t, double> reshards;
+  llvm::DenseMap<uint64_t, KnownPrice> reshards;
   std::unique_ptr<Known> known;
   KnownCosts *knownCosts;
 };

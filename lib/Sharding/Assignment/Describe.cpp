@@ -59,7 +59,7 @@ static std::vector<ValueVersion> versionsOf(const Plan &plan, unsigned value,
 static void addOp(const Plan &plan, unsigned op,
                   llvm::ArrayRef<VersionTree> trees, Assignment &assignment) {
   const Choice &choice = plan.resolved(op);
-  assignment.ops.push_back(choice.sharding);
+  assignment.ops.push_back(plan.getTables().classOf(op).split(choice.index));
   assignment.cost.compute += choice.compute;
   assignment.cost.memory += choice.memory;
   assignment.cost.reductions += choice.reductions;

@@ -33,11 +33,13 @@ private:
                  double bound);
   double operandScore(PriceOf priceOf, unsigned value, LayoutId needed);
   double resultScore(PriceOf priceOf, unsigned value, LayoutId made);
+  LayoutId lazily(LayoutId hint, LayoutId made);
   void record(unsigned op, const Choice &choice);
 
   CostTables &tables;
-  const Hints &hints;
   std::vector<LayoutId> hintLayouts;
+  /// By hint, and what is made.
+  llvm::DenseMap<std::pair<LayoutId, LayoutId>, LayoutId> lazyLayouts;
   /// The layouts in which each value exists so far.
   std::vector<llvm::SmallVector<LayoutId, 2>> versions;
   /// By keyOf.
@@ -47,7 +49,7 @@ private:
 } // namespace
 
 Greedy::Greedy(CostTables &tables, const Hints &hints)
-    : tables(tables), hints(hints), versions(tables.problem.values.size()) {
+    : tables(tables), versions(tables.problem.values.size()) {
   for (unsigned value = 0; value < versions.size(); ++value)
     hintLayouts.push_back(tables.intern(hints.sharding(value)));
 }
@@ -66,13 +68,22 @@ double Greedy::resultScore(PriceOf priceOf, unsigned value, LayoutId made) {
   const Layout &layout = tables.layout(made);
   if (layout.sharding.partial.empty())
     return (tables.*priceOf)(value, made, hint);
-  Layout lazy{hints.sharding(value), layout.deviceOrder};
+  return (tables.*priceOf)(value, made, lazily(hint, made)) +
+         (tables.*priceOf)(value, made, hint) / 2;
+}
+
+/// The hint, with addends where `made` has them.
+LayoutId Greedy::lazily(LayoutId hint, LayoutId made) {
+  auto [known, isNew] = lazyLayouts.try_emplace({hint, made});
+  if (!isNew)
+    return known->second;
+  const Layout &layout = tables.layout(made);
+  Layout lazy{tables.layout(hint).sharding, layout.deviceOrder};
   for (AxisId axis : layout.sharding.partial)
     for (AxisList &dim : lazy.sharding.dims)
       llvm::erase(dim, axis);
   lazy.sharding.partial = layout.sharding.partial;
-  return (tables.*priceOf)(value, made, tables.intern(lazy)) +
-         (tables.*priceOf)(value, made, hint) / 2;
+  return known->second = tables.intern(lazy);
 }
 
 /// Most choices are too dear by what their reshards cost at least, and need no

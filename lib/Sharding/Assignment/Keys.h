@@ -1,17 +1,20 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Numbers written one behind the other, as keys of maps.
+// Numbers written one behind the other, as keys of maps; and what makes two ops
+// of a problem, or two values, alike, as such.
 
 #ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_KEYS_H
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_KEYS_H
 
+#include "shoal/Sharding/Assignment.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Allocator.h"
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace shoal::assignment {
 
@@ -48,24 +51,24 @@ class WordIds {
 public:
   /// The key's number, which is that of how many there were where it is new.
   unsigned idOf(const WordKey &key) {
-    auto [it, isNew] = ids.try_emplace(key.list(), ids.size());
-    if (isNew)
-      it->getFirst() = key.list().copy(storage);
-    return it->getSecond();
+    WordDigest digest;
+    for (uint32_t word : key.list())
+      digest.add(word);
+    // Of another key with the same digest, if ever, the next one is looked at.
+    // Half of all numbers, as a map has two of the others for itself.
+    for (uint64_t place = digest.get() / 2;; ++place) {
+      auto [it, isNew] = ids.try_emplace(place, keys.size());
+      if (isNew)
+        keys.push_back(key.list().copy(storage));
+      if (keys[it->second] == key.list())
+        return it->second;
+    }
   }
 
 private:
-  struct KeyInfo : llvm::DenseMapInfo<llvm::ArrayRef<uint32_t>> {
-    static unsigned getHashValue(llvm::ArrayRef<uint32_t> words) {
-      WordDigest digest;
-      for (uint32_t word : words)
-        digest.add(word);
-      return digest.get();
-    }
-  };
-
   llvm::BumpPtrAllocator storage;
-  llvm::DenseMap<llvm::ArrayRef<uint32_t>, unsigned, KeyInfo> ids;
+  std::vector<llvm::ArrayRef<uint32_t>> keys;
+  llvm::DenseMap<uint64_t, unsigned> ids;
 };
 
 template <typename T>
@@ -79,6 +82,21 @@ void addListToKey(const Range &list, std::string &key) {
   for (auto number : list)
     addToKey(number, key);
 }
+
+/// Of each value a number: values of equal numbers have equal types and
+/// weights, so that their reshards cost the same.
+std::vector<unsigned> findValueClasses(const AssignmentProblem &problem);
+/// All that what a reshard of the value sends depends on, in elements.
+void addShape(const AssignmentProblem::Value &value, std::string &key);
+
+/// All that an op's choices and their prices depend on but its annotation:
+/// rule, weight and the classes of its values.
+void addOpKey(const AssignmentProblem::Op &op,
+              llvm::ArrayRef<unsigned> valueClasses, std::string &key);
+
+/// All that an op's annotation says, with the edge of a region that it may be;
+/// of an op without one, that it has none.
+void addAnnotationKey(const AssignmentProblem::Op &op, std::string &key);
 
 } // namespace shoal::assignment
 

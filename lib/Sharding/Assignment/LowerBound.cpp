@@ -25,7 +25,7 @@ public:
               TryPlan tryPlan)
       : tables(tables), cheapest(known), known(known), effort(effort),
         tryPlan(tryPlan) {}
-  std::optional<LowerBound> run();
+  std::optional<double> run();
 
 private:
   /// Some of what may be chosen, and a bound of its plans.
@@ -218,7 +218,7 @@ BoundSearch::Node BoundSearch::makeRoot(AllChoices choices) {
   return root;
 }
 
-std::optional<LowerBound> BoundSearch::run() {
+std::optional<double> BoundSearch::run() {
   std::optional<AllChoices> choices =
       allChoicesWithin(tables, known * (1 + kRounding));
   if (!choices)
@@ -227,17 +227,16 @@ std::optional<LowerBound> BoundSearch::run() {
   if (!isSettled(root.bound))
     tighten(root, effort.maxSweeps);
   guess(root);
-  LowerBound found{root.bound, root.relaxation->decode()};
-  if (!isSettled(found.cost)) {
-    tryPlanOf(root);
-    found.cost = std::max(found.cost, branch(std::move(root)));
-  }
-  return found;
+  if (isSettled(root.bound))
+    return root.bound;
+  tryPlanOf(root);
+  double bound = root.bound;
+  return std::max(bound, branch(std::move(root)));
 }
 
-std::optional<LowerBound> assignment::findLowerBound(CostTables &tables,
-                                                     double known,
-                                                     const BoundEffort &effort,
-                                                     TryPlan tryPlan) {
+std::optional<double> assignment::findLowerBound(CostTables &tables,
+                                                 double known,
+                                                 const BoundEffort &effort,
+                                                 TryPlan tryPlan) {
   return BoundSearch(tables, known, effort, tryPlan).run();
 }

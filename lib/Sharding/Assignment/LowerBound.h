@@ -10,13 +10,6 @@
 
 namespace shoal::assignment {
 
-/// No plan costs less; `choices` is where the bound was found, as a plan to
-/// begin from.
-struct LowerBound {
-  double cost = 0;
-  std::vector<ChoiceIndex> choices;
-};
-
 /// Takes a plan that the bound suggests, returns what the cheapest known plan
 /// costs then.
 using TryPlan = llvm::function_ref<double(const std::vector<ChoiceIndex> &)>;
@@ -43,10 +36,11 @@ struct BoundEffort {
 /// tree of ops the bound is the optimum: there this is elimination. It ends
 /// where the bound is as much as what is known, less what a plan must gain, or
 /// gains nothing itself; then branch and bound closes what the relaxation
-/// leaves open. Nothing where an op has more than 65,536 choices.
-std::optional<LowerBound> findLowerBound(CostTables &tables, double known,
-                                         const BoundEffort &effort,
-                                         TryPlan tryPlan);
+/// leaves open. No plan costs less than what is returned: nothing where an op
+/// has more than 65,536 choices.
+std::optional<double> findLowerBound(CostTables &tables, double known,
+                                     const BoundEffort &effort,
+                                     TryPlan tryPlan);
 
 } // namespace shoal::assignment
 

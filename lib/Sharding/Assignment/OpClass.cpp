@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "../SplitParts.h"
 #include "CostTables.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -73,7 +74,63 @@ OpClass::OpClass(const Problem &problem, const Problem::Op &op,
     if (canSplit && !op.constraint && llvm::is_contained(hinted, axis))
       hintedDevices *= problem.mesh.axes[axis].size;
   }
+  addPlaces(problem);
   total *= this->axisOrders.size();
+}
+
+/// An operand, or a result behind them.
+static const DimFactors &dimsOf(const Problem::Op &op, size_t place) {
+  size_t operands = op.operands.size();
+  return place < operands ? op.rule.operands[place]
+                          : op.rule.results[place - operands];
+}
+
+/// Whether the layout at a place hangs on the label.
+bool OpClass::isSeen(size_t place, const Label &label) const {
+  if (label.kind == Label::None || op.constraint)
+    return label.kind != Label::None;
+  bool isResult = place >= op.operands.size();
+  if (label.kind == Label::Pass)
+    return isResult || llvm::is_contained(op.rule.linearIn[label.index], place);
+  return (isResult && isSum(op.rule.factors[label.index])) ||
+         llvm::any_of(dimsOf(op, place), [&](const auto &dim) {
+           return llvm::is_contained(dim, label.index);
+         });
+}
+
+/// The operands of an elementwise op, and its result, are one place.
+void OpClass::addPlaces(const Problem &problem) {
+  auto values =
+      llvm::to_vector(llvm::concat<const unsigned>(op.operands, op.results));
+  for (size_t i = 0; i < values.size(); ++i) {
+    ChoicePlace::Seen seen;
+    for (auto [own, stride] : llvm::zip_equal(labels, strides)) {
+      auto &ofAxis = seen.emplace_back(own.size(), 0);
+      for (auto [number, label] : llvm::enumerate(own))
+        if (isSeen(i, label))
+          ofAxis[number] = number * stride;
+    }
+    auto isAlike = [&](size_t other) {
+      const Problem::Value &a = problem.values[values[i]];
+      const Problem::Value &b = problem.values[values[other]];
+      return !op.boundary && places[placeOf[other]].seen == seen &&
+             dimsOf(op, i) == dimsOf(op, other) && a.shape == b.shape &&
+             a.elementBytes == b.elementBytes;
+    };
+    size_t other = 0;
+    while (other < i && !isAlike(other))
+      ++other;
+    placeOf.push_back(other < i ? placeOf[other] : places.size());
+    if (other == i)
+      places.emplace_back().seen = std::move(seen);
+  }
+}
+
+OpClass::LabelNumbers OpClass::labelNumbers(ChoiceIndex index) const {
+  LabelNumbers numbers;
+  for (AxisId axis = 0; axis < labels.size(); ++axis)
+    numbers.push_back(labelNumber(index, axis));
+  return numbers;
 }
 
 /// (L4) does not hold.

@@ -1,7 +1,6 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "OpKeys.h"
 #include "Keys.h"
 #include "llvm/ADT/StringMap.h"
 

@@ -173,6 +173,22 @@ double Plan::totalCost() const {
   return cost;
 }
 
+/// Whether the op makes or needs its value otherwise.
+bool Plan::differ(unsigned op, unsigned value, const Choice &from,
+                  const Choice &to) const {
+  const AssignmentProblem::Op &graphOp = tables->problem.ops[op];
+  auto differIn = [&](llvm::ArrayRef<unsigned> list,
+                      llvm::ArrayRef<LayoutId> before,
+                      llvm::ArrayRef<LayoutId> after) {
+    for (size_t i = 0; i < list.size(); ++i)
+      if (list[i] == value && before[i] != after[i])
+        return true;
+    return false;
+  };
+  return differIn(graphOp.operands, from.operands, to.operands) ||
+         differIn(graphOp.results, from.results, to.results);
+}
+
 void Plan::apply(unsigned op, const Choice &from, const Choice &to) {
   const AssignmentProblem::Op &graphOp = tables->problem.ops[op];
   for (auto [i, value] : llvm::enumerate(graphOp.operands)) {
@@ -228,11 +244,13 @@ std::optional<ChoiceIndex> Plan::findBestChange(unsigned op) {
 
 double Plan::computeChange(unsigned op, const Choice &next,
                            double (Plan::*costOf)(unsigned) const) {
-  double change = next.cost() - current[op]->cost();
-  apply(op, *current[op], next);
+  const Choice &now = *current[op];
+  double change = next.cost() - now.cost();
+  apply(op, now, next);
   for (unsigned value : touched[op])
-    change += (this->*costOf)(value)-values[value].cost;
-  apply(op, next, *current[op]);
+    if (differ(op, value, now, next))
+      change += (this->*costOf)(value)-values[value].cost;
+  apply(op, next, now);
   return change;
 }
 
@@ -245,6 +263,12 @@ Plan::findCheapest(unsigned op, llvm::ArrayRef<ChoiceIndex> choices,
     double least;
     size_t place;
   };
+  if (choices.size() == 1) { // nothing to leave out by a bound
+    std::optional<double> change = costChange(op, choices[0]);
+    if (!change || *change >= below)
+      return std::nullopt;
+    return PricedChange{choices[0], *change};
+  }
   auto &known = tables->getKnownCosts().changes;
   SituationId situation = situationOf(op);
   llvm::SmallVector<Bounded, 16> order;
@@ -302,9 +326,11 @@ void Plan::take(unsigned op, ChoiceIndex index) {
 }
 
 void Plan::move(unsigned op, ChoiceIndex index) {
+  const Choice &before = *current[op];
   take(op, index);
   for (unsigned value : touched[op])
-    updateState(value);
+    if (differ(op, value, before, *current[op]))
+      updateState(value);
 }
 
 //===----------------------------------------------------------------------===//

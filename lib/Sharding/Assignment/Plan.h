@@ -7,7 +7,6 @@
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_PLAN_H
 
 #include "Known.h"
-#include "VersionTree.h"
 
 namespace shoal::assignment {
 
@@ -28,6 +27,22 @@ public:
 private:
   double sum = 0, rounding = 0;
 };
+
+/// How a value gets from the layout its op makes to those that its users need:
+/// parents before children, the made one first.
+struct VersionTree {
+  struct Node {
+    LayoutId layout;
+    unsigned parent;
+  };
+  llvm::SmallVector<Node, 4> nodes;
+  double cost = 0;
+};
+
+/// The cheapest tree that the order of attaching allows: every order is tried
+/// for up to three needed layouts, beyond that the nearest goes first.
+VersionTree findVersionTree(CostTables &tables, unsigned value, LayoutId made,
+                            llvm::ArrayRef<LayoutId> needed);
 
 /// A complete assignment. Every move keeps it complete and legal.
 class Plan {
@@ -111,6 +126,8 @@ private:
   };
   std::optional<ChoiceIndex> computeBestChange(unsigned op);
   void apply(unsigned op, const Choice &from, const Choice &to);
+  bool differ(unsigned op, unsigned value, const Choice &from,
+              const Choice &to) const;
   void addUse(unsigned value, LayoutId layout, int count);
   /// The layouts needed other than the made one.
   llvm::SmallVector<LayoutId, 4> othersNeeded(unsigned value) const;
@@ -139,8 +156,6 @@ class Trial {
 public:
   explicit Trial(Plan &plan) : plan(plan) {}
   size_t size() const { return moves.size(); }
-  /// Keeps all so far: another trial begins.
-  void begin() { moves.clear(); }
   void move(unsigned op, ChoiceIndex index);
   /// All but the first `kept`.
   void takeBack(size_t kept = 0);

@@ -162,7 +162,8 @@ ProblemSearch::chooseWholeAxes(const Plan *) {
   std::vector<FactorSharding> split;
   split.reserve(problem.ops.size());
   for (unsigned op = 0; op < problem.ops.size(); ++op)
-    split.push_back(wholeAxes->expand(found.resolved(op).sharding));
+    split.push_back(wholeAxes->expand(
+        found.getTables().classOf(op).split(found.choiceOf(op))));
   return findChoices(tables, split);
 }
 
@@ -380,9 +381,6 @@ std::optional<double> ProblemSearch::searchByBound(Plan &plan,
     }
     return std::min(plan.totalCost(), options.mostCost);
   };
-  std::optional<LowerBound> bound = findLowerBound(
-      tables, std::min(plan.totalCost(), options.mostCost), effort, tryPlan);
-  if (!bound)
-    return std::nullopt;
-  return bound->cost;
+  return findLowerBound(tables, std::min(plan.totalCost(), options.mostCost),
+                        effort, tryPlan);
 }

@@ -34,6 +34,15 @@ void moveChains(Plan &plan, double slack, llvm::ArrayRef<unsigned> seeds);
 /// From all ops.
 void moveChains(Plan &plan, double slack);
 
+/// Of copies the last ones are made as their users need them, those that they
+/// read so that these can be, and so on: a whole chain of them, where that
+/// costs less.
+///
+///   %mask = arith.uitofp %pred      made [{"x"}, {}], needed [{}, {"x"}]
+///
+/// becomes [{}, {"x"}], and so does the copy that makes %pred.
+void makeAsNeeded(Plan &plan, llvm::ArrayRef<unsigned> copies);
+
 /// Among equally cheap shardings of a result, the one its value is made in is
 /// what a person would expect.
 void settleResults(Plan &plan);

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "VersionTree.h"
+#include "Plan.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
