@@ -227,7 +227,8 @@ struct RaggedAllToAll
                                           b.zeros(op.getInput().getType()),
                                           came, op.getRecvSizes(),
                                           swapped(b, op, op.getInputOffsets()),
-                                          op.getSendSizes(), StringAttr()));
+                                          op.getSendSizes(),
+                                          op.getMeanRowsAttr(), StringAttr()));
     if (vjp.wants(1))
       vjp.add(1, b.select(areSent(b, op, came), b.zeros(g.getType()), g));
     return success();
