@@ -375,22 +375,6 @@ def test_plan_as_json(tmp_path, capsys):
     assert made["step_seconds"] == pytest.approx(sum(made["seconds_by_part"].values()))
 
 
-@pytest.mark.parametrize(
-    "words, message",
-    [
-        (["mixtral-8x7", "--machine=h800", "--devices=8"], "mixtral-8x7"),
-        (["mixtral-8x7b", "--machine=h8000", "--devices=8"], 'nearest is h800'),
-        (["mixtral-8x7b", "--machine=h800", "--devices=8", "--layout", "--tp", "2"], "--tp is not known"),
-        (["mixtral-8x7b", "--machine=h800", "--devices=0"], "devices 0 is not positive"),
-    ],
-)
-def test_errors_are_one_line(words, message, capsys):
-    assert main(words) == 1
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and re.search(message, error)
-    assert "Traceback" not in error
-
-
 def test_it_is_a_command_of_the_package():
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)}
     command = [sys.executable, "-m", "shoal", "plan", "--help"]
