@@ -114,7 +114,12 @@ def check_machine(machine: Machine, devices: int, type: str = "bf16") -> None:
 
 def programs_of(config: ModelConfig, machine: Machine, /, **options: Any) -> Programs:
     """What forecasts of this model's mappings share; options: as of `forecast_of`."""
-    return Programs(simulated(config), machine, **options)
+    return Programs(simulated(config), machine, **{"filled": _filled(config.moe), **options})
+
+
+def _filled(moe: MoeConfig) -> float:
+    """How many times their balanced rows experts have whose rows are filled up to a capacity; fewer rows have less room."""
+    return max(moe.moe_expert_capacity_factor or 1.0, 1.0) if moe.moe_pad_expert_input_to_capacity else 1.0
 
 
 def simulated(config: ModelConfig) -> ModelConfig:

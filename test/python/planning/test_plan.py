@@ -254,6 +254,9 @@ def test_rows_that_fill_up_a_capacity_count(plan):
     filled = forecast_of(from_config("mixtral-8x7b", **fields, moe_pad_expert_input_to_capacity=True).config, MACHINE, BASE)
     dropped = forecast_of(from_config("mixtral-8x7b", **fields).config, MACHINE, BASE)
     assert filled.seconds > dropped.seconds == plan.seconds
+    for name in ("ragged_einsum", "ragged_all_to_all"):
+        rows = [sum(line.seconds for line in made.lines if line.what.startswith(name)) for made in (plan, filled)]
+        assert rows[1] == pytest.approx(2 * rows[0], rel=0.1)
 
 
 def test_the_head_works_while_all_is_saved():

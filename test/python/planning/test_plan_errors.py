@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What `shoal plan` refuses, and what it says of what it plans otherwise."""
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ from paths import PATHS
 from shoal.models import from_config
 from shoal.planning import Mapping, forecast_of
 from shoal.planning.command import main
+from shoal.planning.tables import main as tables
 
 DENSE = {
     "model_type": "llama", "num_hidden_layers": 3, "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4,
@@ -82,8 +84,6 @@ def notes_of(words, capsys):
 
 
 def test_notes_say_what_is_planned_otherwise(tmp_path, capsys):
-    import json
-
     (tmp_path / "config.json").write_text(json.dumps(DENSE))
     flags = ["--swiglu", "--optimizer", "sgd", "--optimizer-cpu-offload", "--fp16", "--pipeline-model-parallel-size", "2"]
     notes = notes_of([str(tmp_path), "--machine=dgx-h100", "--devices=2", "--seq-length=64", "--layout", *flags], capsys)
@@ -107,6 +107,13 @@ def test_layers_that_predict_further_tokens_have_to_be_asked_for(capsys):
     words = ["deepseek-v3", "--machine=h800", "--devices=2048", "--layout", "--expert-model-parallel-size=512"]
     assert not [note for note in notes_of([*words, "--mtp-num-layers=1"], capsys) if "num_nextn" in note]
     assert [note for note in notes_of(words, capsys) if "num_nextn_predict_layers 1 has no effect" in note]
+
+
+def test_pages_of_tables_can_be_written(tmp_path, capsys):
+    """Which is asked for before they are made."""
+    for page in (tmp_path, tmp_path / "none" / "page.md"):
+        assert tables(["--output", str(page)]) == 1
+        assert capsys.readouterr().err == f"error: tables: cannot write {page}\n"
 
 
 def test_who_reads_no_further_ends_it():
