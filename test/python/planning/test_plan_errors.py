@@ -27,7 +27,8 @@ MODEL = ["mixtral-8x7b", "--machine=dgx-h100", "--devices=64"]
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["mixtral-8x7", "--machine=h800", "--devices=8"], "mixtral-8x7"),
+        (["mixtral-8x7", "--machine=h800", "--devices=8"], "mixtral-8x7: is missing, and no published model: "),
+        (["llama-3.1-8b", "--machine=h800", "--devices=8"], "llama-3.1-8b: is missing, and no published model: "),
         (["mixtral-8x7b", "--machine=h8000", "--devices=8"], "nearest is h800"),
         (["mixtral-8x7b", "--machine=h800", "--devices=8", "--layout", "--tp", "2"], "--tp is not known"),
         (["mixtral-8x7b", "--machine=h800", "--devices=0"], "devices 0 is not positive"),
@@ -41,6 +42,8 @@ MODEL = ["mixtral-8x7b", "--machine=dgx-h100", "--devices=64"]
         ([*MODEL, "--against", "--tensor-model-parallel-size=64"], "32 heads are not divisible by tp = 64"),
         ([*MODEL, "--layout", "--expert-model-parallel-size=16"], "8 experts are not divisible by ep = 16"),
         ([*MODEL, "--layout", "--parallelism.expert_parallel_degree=16"], "8 experts are not divisible by ep = 16"),
+        ([*MODEL, "--layout", "--parallelism.data_parallel_shard_degree=7"], "shard_degree=7 times replicas = 7 times tp, cp and pp = 1 make 7 devices, not 64"),
+        ([*MODEL, "--layout", "--parallelism.data_parallel_shard_degree=all"], "shard_degree=all: expected a number, or -1"),
         ([*MODEL, "--layout", "--context-parallel-size=2", "--seq-length=4095"], "4095 tokens of a sequence are not divisible by 2 cp = 4"),
         ([*MODEL, "--layout", "--tensor-model-parallel-size=2", "--sequence-parallel", "--seq-length=4095"],
          "4095 tokens of a sequence are not divisible by cp tp = 2"),
