@@ -162,7 +162,8 @@ ProgramBuilder::pick(function_ref<bool(const Known &)> suits) {
   SmallVector<Known> suitable;
   for (const Known &known :
        llvm::reverse(ArrayRef(values).drop_front(firstKnown)))
-    if (suits(known))
+    // An operand that is too large for the op it was made for stays alone.
+    if (fits(known.shape()) && suits(known))
       suitable.push_back(known);
   if (suitable.empty())
     return std::nullopt;

@@ -159,6 +159,7 @@ Lettered OneHots::bits(const Lettered &place, char over) {
 Lettered OneHots::hot(const Lettered &place, char over) {
   std::string letters = place.letters + over;
   bool isAny = sizeOf(over) > 0;
+  bool hasEye = p.fits({sizeOf(over), sizeOf(over)});
   switch (p.choices.below(isAny ? 6 : 3)) {
   case 1: {
     Value value = OneHotOp::create(p.builder, p.loc, type(letters, element),
@@ -176,7 +177,7 @@ Lettered OneHots::hot(const Lettered &place, char over) {
   case 3:
     return hotByFloats(place, over);
   case 4:
-    return hotByEyeRows(place, over);
+    return hasEye ? hotByEyeRows(place, over) : hotByScatter(place, over);
   case 5:
     return hotByScatter(place, over);
   default:
@@ -305,8 +306,10 @@ Lettered OneHots::compared(const Lettered &mask) {
 }
 
 std::optional<Lettered> OneHots::mask() {
-  if (!p.fits(type(tokens + "ec", element).getShape()))
-    return std::nullopt;
+  // What has no slots may have many experts.
+  for (StringRef over : {"e", "c", "ec"})
+    if (!p.fits(type(tokens + over.str(), element).getShape()))
+      return std::nullopt;
   auto next = [&] {
     Lettered own = choice();
     return p.choices.chance(50) ? weighted(own) : own;

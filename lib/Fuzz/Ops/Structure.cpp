@@ -52,6 +52,9 @@ static bool makeIota(ProgramBuilder &p) {
                        p.choices.chance(50) ? p.integerType() : p.floatType());
   int64_t dim = p.choices.below(type.getRank());
   Bounds range{double(type.getDimSize(dim)), 0, 0};
+  // Past the largest float there are infinities, which have no integer.
+  if (!isUsable(range, type.getElementType()))
+    return false;
   p.add(IotaOp::create(p.builder, p.loc, type, dim),
         roundedAlike(range, type.getElementType()));
   return true;

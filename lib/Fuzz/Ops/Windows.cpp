@@ -128,9 +128,11 @@ static bool makeConvolution(ProgramBuilder &p) {
   }
   std::string kernelOrder = letters(p, "io", spatial);
   std::string resultOrder = letters(p, "bf", spatial);
-  Known kernel = p.pickOfType(
-      p.tensor(shapeOf(kernelOrder, "io012", kernelSizes), element));
-  SmallVector<int64_t> shape = shapeOf(resultOrder, "bf012", resultSizes);
+  SmallVector<int64_t> kernelShape = shapeOf(kernelOrder, "io012", kernelSizes),
+                       shape = shapeOf(resultOrder, "bf012", resultSizes);
+  if (!p.fits(kernelShape))
+    return false;
+  Known kernel = p.pickOfType(p.tensor(kernelShape, element));
   int64_t terms = window.places() * kernelSizes[0];
   Bounds range =
       sumOf(terms, product(input.range, kernel.range, element), element);

@@ -7,6 +7,8 @@
 #include "shoal/Support/Threshold.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -15,6 +17,7 @@
 #include "llvm/Transforms/Scalar/DCE.h"
 #include "llvm/Transforms/Scalar/InstSimplifyPass.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Vectorize/SLPVectorizer.h"
 
 using namespace mlir;
 
@@ -57,6 +60,36 @@ shoal::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
   return llvmModule;
 }
 
+/// Whether fewer bits hold the value with a sign than its type has, and which.
+enum class Narrowed { No, Signed, Unsigned };
+static Narrowed narrowedAs(const llvm::Value *value,
+                           const llvm::DataLayout &layout) {
+  if (!value->getType()->isIntegerTy() || isa<llvm::Constant>(value) ||
+      llvm::ComputeNumSignBits(value, layout) == 1)
+    return Narrowed::No;
+  return llvm::isKnownNonNegative(value, llvm::SimplifyQuery(layout))
+             ? Narrowed::Unsigned
+             : Narrowed::Signed;
+}
+
+/// LLVM's SLP vectorizer computes in as few bits as hold the scalars, and
+/// forgets what signs they have: of `uitofp (sext i8 to i64)` it makes `uitofp
+/// i32`, and it compares a `sext` of i16 with a `zext` of i16 in 16 bits (LLVM
+/// 19 to 22 at least). Whether the function has any of these.
+static bool mixesSigns(const llvm::Function &function) {
+  const llvm::DataLayout &layout = function.getParent()->getDataLayout();
+  auto mixes = [&](const llvm::Instruction &inst) {
+    if (isa<llvm::UIToFPInst>(inst))
+      return narrowedAs(inst.getOperand(0), layout) == Narrowed::Signed;
+    if (!isa<llvm::ICmpInst>(inst))
+      return false;
+    Narrowed left = narrowedAs(inst.getOperand(0), layout),
+             right = narrowedAs(inst.getOperand(1), layout);
+    return left != right && left != Narrowed::No && right != Narrowed::No;
+  };
+  return llvm::any_of(llvm::instructions(function), mixes);
+}
+
 /// Runs the passes that `build(passBuilder)` returns.
 template <typename Build>
 static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
@@ -72,7 +105,14 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [](llvm::StringRef pass, llvm::Any unit) {
+        auto *function = llvm::any_cast<const llvm::Function *>(&unit);
+        return !function || pass != llvm::SLPVectorizerPass::name() ||
+               !mixesSigns(**function);
+      });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

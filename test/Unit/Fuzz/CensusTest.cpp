@@ -3,6 +3,7 @@
 
 #include "shoal/Fuzz/Census.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Fuzz/Fuzzer.h"
 #include "shoal/InitShoal.h"
 #include "gmock/gmock.h"
@@ -43,6 +44,29 @@ TEST(Census, EveryOpIsDrawn) {
         << name;
   }
   EXPECT_GT(known, 40u);
+}
+
+// Seeds whose programs had arguments of up to 7e8 elements, and infinities.
+TEST(LargePrograms, HoldWhatTheirSizeAllows) {
+  auto owner = makeContext();
+  mlir::MLIRContext &context = *owner;
+  ProgramKind kind;
+  kind.isLarge = true;
+  kind.devices = {2, 4};
+  Generators generators = Generators::all().ofKind(kind);
+  for (uint64_t seed : {41043, 42955, 43143, 44086, 65118, 65132, 65592}) {
+    Program program = makeProgram(context, generators, seed);
+    for (mlir::Type type : program.entry.getArgumentTypes())
+      EXPECT_LE(mlir::cast<mlir::ShapedType>(type).getNumElements(), 1 << 23)
+          << "seed " << seed;
+    program.module->walk([&](shoal::IotaOp iota) {
+      auto type = iota.getType();
+      if (mlir::isa<mlir::FloatType>(type.getElementType()))
+        EXPECT_LT(type.getDimSize(iota.getDim()),
+                  largestOf(type.getElementType()))
+            << "seed " << seed;
+    });
+  }
 }
 
 TEST(Census, PassesThroughText) {
