@@ -51,10 +51,10 @@ static double comingPart(Operation *op, int64_t rows) {
   };
   add(op->getOperands());
   for (size_t i = 0; i < above.size() && i < kMostValues; ++i) {
-    if (auto sent = above[i].getDefiningOp<spmd::RaggedAllToAllOp>()) {
-      auto input = cast<ShapedType>(sent.getInput().getType());
-      return std::min(1.0, double(input.getDimSize(0)) / rows);
-    }
+    auto sent = above[i].getDefiningOp<spmd::CollectiveOpInterface>();
+    if (std::optional<int64_t> mean =
+            sent ? sent.countMeanRows() : std::nullopt)
+      return std::min(1.0, double(*mean) / rows);
     add(listSources(above[i]));
   }
   return 1;

@@ -12,8 +12,8 @@ namespace shoal {
 /// 1 where all are there.
 ///
 /// Of a ragged product rows are missing for two reasons, which multiply. They
-/// came from elsewhere: a device gets as many as it sends of those that a
-/// ragged_all_to_all has room for. They are others' as well: their numbers say
+/// came from elsewhere: a collective brings fewer on average than it has room
+/// for (CollectiveOpInterface). They are others' as well: their numbers say
 /// where all groups begin and end among which rows are divided, and the product
 /// has some of these groups, as where all devices gathered the same rows and
 /// each multiplies those of its experts. Rows are divided evenly.

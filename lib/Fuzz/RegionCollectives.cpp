@@ -192,7 +192,7 @@ static bool makeRaggedAllToAll(Collective c) {
             listOf([&](int64_t s, int64_t t) { return sizeAt(t, s); }),
             listOf([&](int64_t s, int64_t t) { return to[t * devices + s]; }),
             listOf([&](int64_t r, int64_t s) { return sizeAt(r, s); }),
-            StringAttr()),
+            /*mean_rows=*/nullptr, StringAttr()),
         c.input.range);
   return true;
 }

@@ -32,6 +32,8 @@ enum class Law {
   Share,
   /// 1 or more.
   AtLeastOne,
+  /// Of one step, kernel or message.
+  Seconds,
 };
 
 enum class IsRequired { No, Yes };
@@ -69,9 +71,9 @@ void visitKeys(Keys &keys, Chip &chip) {
   keys.number("groups", chip.groupEfficiency, Law::Share);
   keys.number("attention", chip.attentionEfficiency, Law::Share);
   keys.number("elementwise", chip.elementwiseFlops, Law::NotNegative);
-  keys.number("row", chip.indexedRow, Law::NotNegative);
-  keys.number("kernel", chip.kernel, Law::NotNegative);
-  keys.number("launch", chip.launch, Law::NotNegative);
+  keys.number("row", chip.indexedRow, Law::Seconds);
+  keys.number("kernel", chip.kernel, Law::Seconds);
+  keys.number("launch", chip.launch, Law::Seconds);
   keys.flag("overlaps", chip.overlaps);
   keys.number("overlap_tax", chip.overlapTax, Law::NotNegative);
 }
@@ -93,8 +95,8 @@ void visitKeys(Keys &keys, Level &level) {
   keys.curve("bw_points", level.messageShare, Law::Share);
   keys.flag("wrap", level.wraps);
   keys.number("nvls", level.allReduceGain, Law::AtLeastOne);
-  keys.number("alpha", level.alpha, Law::NotNegative);
-  keys.number("message", level.message, Law::NotNegative);
+  keys.number("alpha", level.alpha, Law::Seconds);
+  keys.number("message", level.message, Law::Seconds);
   keys.list("measured", level.measured,
             [](Keys &inner, MeasuredCurve &curve) { visitKeys(inner, curve); });
 }

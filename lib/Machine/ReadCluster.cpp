@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -60,6 +61,9 @@ static LawText wordsOf(Law law) {
             "a share, over 0 and at most 1"};
   case Law::AtLeastOne:
     return {[](double x) { return x >= 1; }, "a number of 1 or more"};
+  case Law::Seconds: // sums of them are in picoseconds, of which 2^63 are 106
+                     // days
+    return {[](double x) { return x >= 0 && x <= 1; }, "0 to 1 seconds"};
   }
   llvm_unreachable("no such law");
 }
@@ -305,10 +309,34 @@ static Status checkShares(const Curve &shares, const std::string &place,
                              place, fewer->first, std::next(fewer)->first)};
 }
 
+/// Whether it is called like an element type of MLIR, "bf16", "f8E4M3FN", "i8";
+/// others are of no program.
+static bool isTypeName(StringRef name) {
+  StringRef bits = name;
+  return (bits.consume_front("bf") || bits.consume_front("tf") ||
+          bits.consume_front("f") || bits.consume_front("i")) &&
+         !bits.empty() && llvm::isDigit(bits.front());
+}
+
 /// What laws of single keys do not say.
 static Status check(const Cluster &cluster, StringRef file) {
   if (cluster.levels.empty())
     return Error{file.str() + ": expected at least one [[level]]"};
+  int64_t devices = 1;
+  for (const Level &level : cluster.levels)
+    if (llvm::MulOverflow(devices, level.size, devices) || devices > int64_t(1)
+                                                                         << 40)
+      return Error{file.str() +
+                   ": expected at most 2^40 devices of all levels"};
+  if (cluster.chip.reserved >= cluster.chip.memory)
+    return Error{llvm::formatv("{0}: expected chip.reserved below chip.memory, "
+                               "but {1:e2} is not below {2:e2}",
+                               file, cluster.chip.reserved,
+                               cluster.chip.memory)};
+  for (const auto &[type, flops] : cluster.chip.flops)
+    if (!isTypeName(type))
+      return Error{file.str() + ": chip.flops: \"" + type +
+                   "\" is no element type, as bf16, f8E4M3FN or i8"};
   if (cluster.chip.flops.empty())
     return Error{file.str() +
                  ": expected flops of at least one type in chip.flops"};
@@ -346,7 +374,10 @@ Result<Cluster> shoal::parseCluster(std::string_view text,
 Result<Cluster> shoal::readCluster(const std::string &path) {
   std::ifstream file(path);
   std::stringstream text;
-  if (!file || !(text << file.rdbuf()))
+  // An empty file has no character to insert.
+  if (file.peek() != std::ifstream::traits_type::eof())
+    text << file.rdbuf();
+  if (!file.is_open() || file.bad() || !text)
     return Error{"cannot read " + path};
   return parseCluster(text.str(), path);
 }

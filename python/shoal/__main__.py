@@ -6,6 +6,7 @@ training job, `python -m shoal tables` published ones; `python -m shoal diff A B
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -134,8 +135,17 @@ def main() -> int:
 
 
 def entry() -> None:
-    """The command `shoal`."""
-    sys.exit(main())
+    """The command `shoal`. Who reads no further, as `head`, ends it without a word."""
+    status = 1
+    try:
+        try:
+            status = main()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left is not written when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
 
 
 if __name__ == "__main__":

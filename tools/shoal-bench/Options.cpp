@@ -4,6 +4,8 @@
 #include "Options.h"
 #include "llvm/Support/CommandLine.h"
 
+#include <cstdlib>
+
 namespace cl = llvm::cl;
 
 namespace shoal::bench {
@@ -33,7 +35,13 @@ Options parseOptions(int argc, char **argv) {
       "Measures this machine: mpirun -n RANKS shoal-bench -o box.toml\n"
       "with as many ranks and threads as programs will run with. The file says "
       "how long programs take, to shoalc --simulate=box.toml.\n");
-  return {output, name, std::max(1, passes.getValue()), seconds, table};
+  bool isWrong = passes < 1 && passes.error("expected at least 1");
+  // Also of what is no number.
+  if (!(seconds > 0 && seconds < 1e6))
+    isWrong = seconds.error("expected a time over 0, in seconds");
+  if (isWrong)
+    std::exit(1);
+  return {output, name, passes, seconds, table};
 }
 
 } // namespace shoal::bench

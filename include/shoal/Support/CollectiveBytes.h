@@ -10,8 +10,8 @@
 // the tensor of a collective_permute have one size on all devices, whereas of
 // the blocks of an all_gather, and in an exchange, only rows that exist travel.
 // How many rows of a ragged_all_to_all travel only the runtime knows, and
-// counts; before it runs all rows count that can, and that each device gets as
-// many.
+// counts; before it runs as many count as the program says, else all that can,
+// and that each device gets as many.
 //
 // Sizes are elements or bytes; shapes are those of the collective's operand and
 // result on one device.
@@ -50,10 +50,8 @@ inline int64_t allToAllSize(std::span<const int64_t> operand,
   return (p - 1) * piece;
 }
 
-/// (p - 1) / p of the rows that devices have, or have room for if those are
-/// fewer.
-inline int64_t raggedAllToAllSize(int64_t input, int64_t output, int64_t p) {
-  int64_t rows = std::min(input, output);
+/// (p - 1) / p of the rows that a device gets on average.
+inline int64_t raggedAllToAllSize(int64_t rows, int64_t p) {
   return rows - rows / p;
 }
 

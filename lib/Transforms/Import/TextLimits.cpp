@@ -47,24 +47,39 @@ static void close(SmallVectorImpl<char> &open, char bracket) {
     open.truncate(open.size() - 1 - (found - open.rbegin()));
 }
 
+/// The place behind a character, or behind what `skipOthers` skips. Keeps the
+/// brackets that are open there.
+static size_t goOn(StringRef text, size_t place, SmallVectorImpl<char> &open) {
+  if (size_t next = skipOthers(text, place); next != place)
+    return next;
+  constexpr StringRef opening = "([{<", closing = ")]}>";
+  if (opening.contains(text[place]))
+    open.push_back(text[place]);
+  else if (size_t kind = closing.find(text[place]); kind != StringRef::npos)
+    close(open, opening[kind]);
+  return place + 1;
+}
+
 /// The place of the first bracket too many; npos where there is none.
 static size_t findTooDeep(StringRef text) {
   SmallVector<char, 64> open;
   for (size_t place = 0; place < text.size();) {
-    if (size_t next = skipOthers(text, place); next != place) {
-      place = next;
-      continue;
-    }
-    constexpr StringRef opening = "([{<", closing = ")]}>";
-    if (opening.contains(text[place]))
-      open.push_back(text[place]);
-    else if (size_t kind = closing.find(text[place]); kind != StringRef::npos)
-      close(open, opening[kind]);
+    size_t next = goOn(text, place, open);
     if (open.size() > kMaxNesting)
       return place;
-    ++place;
+    place = next;
   }
   return StringRef::npos;
+}
+
+/// What follows the first of these characters that is in no bracket; nothing
+/// where there is none.
+static StringRef behindFirst(StringRef text, char wanted) {
+  SmallVector<char> open;
+  for (size_t place = 0; place < text.size(); place = goOn(text, place, open))
+    if (open.empty() && text[place] == wanted)
+      return text.drop_front(place + 1);
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,18 +148,22 @@ static size_t findTooManyValues(StringRef text) {
 //===----------------------------------------------------------------------===//
 
 /// The place of the first such name with something wrong behind it; npos where
-/// there is none.
+/// there is none. An op's name is a string in its generic form.
 static size_t findName(StringRef text, StringRef wanted,
                        function_ref<bool(StringRef behind)> isWrong) {
+  auto isFound = [&](StringRef name, size_t next) {
+    return name == wanted && isWrong(text.drop_front(next));
+  };
   for (size_t place = 0; place < text.size();) {
-    if (size_t next = skipOthers(text, place); next != place) {
-      place = next;
-      continue;
-    }
     StringRef name = takeName(text.drop_front(place));
-    if (name == wanted && isWrong(text.drop_front(place + name.size())))
+    size_t next = skipOthers(text, place);
+    if (text[place] == '"' && isFound(text.slice(place + 1, next - 1), next))
       return place;
-    place += std::max<size_t>(name.size(), 1);
+    if (next == place)
+      next += std::max<size_t>(name.size(), 1);
+    if (isFound(name, next))
+      return place;
+    place = next;
   }
   return StringRef::npos;
 }
@@ -152,7 +171,8 @@ static size_t findName(StringRef text, StringRef wanted,
 /// Takes the token off the front of the text, and what separates it from the
 /// one before.
 static bool consumeToken(StringRef &text, StringRef token) {
-  text = text.ltrim();
+  for (text = text.ltrim(); text.starts_with("//"); text = text.ltrim())
+    text = text.drop_front(skipOthers(text, 0));
   return text.consume_front(token);
 }
 
@@ -161,15 +181,46 @@ static bool isOfIndices(StringRef behindArray) {
          takeName(behindArray).empty();
 }
 
-/// How many elements the type behind an op's operands has; 0 where its
-/// dimensions do not say so.
-static uint64_t countElements(StringRef behindOp) {
-  StringRef type = behindOp.split(':').second;
-  if (!consumeToken(type, "tensor<"))
+/// What stands behind `!name =` in a text, by name.
+static llvm::StringMap<StringRef> listNamedTypes(StringRef text) {
+  llvm::StringMap<StringRef> types;
+  for (size_t place = 0; place < text.size();) {
+    size_t next = std::max(skipOthers(text, place), place + 1);
+    if (text[place] == '!') {
+      StringRef name = takeName(text.drop_front(next));
+      StringRef behind = text.drop_front(next + name.size());
+      if (consumeToken(behind, "="))
+        types.try_emplace(name, behind);
+    }
+    place = next;
+  }
+  return types;
+}
+
+/// Of which parsers and verifiers of MLIR list each element.
+static constexpr StringRef kListingOps[] = {
+    "tensor.from_elements", "vector.from_elements", "vector.to_elements"};
+
+/// How many elements the type of such an op has, by what stands behind the
+/// op's name; 0 where its dimensions do not say so.
+static uint64_t countElements(StringRef behindOp,
+                              const llvm::StringMap<StringRef> &named) {
+  StringRef type = behindFirst(behindOp, ':');
+  if (consumeToken(type, "(")) { // of the generic form: (i32) -> tensor<1xi32>
+    type = behindFirst(type, ')');
+    consumeToken(type, "->");
+    consumeToken(type, "(");
+  }
+  // One name may stand for another one that was defined before.
+  for (size_t i = 0; i <= named.size() && consumeToken(type, "!"); ++i)
+    type = named.lookup(takeName(type));
+  if (!(consumeToken(type, "tensor") || consumeToken(type, "vector")) ||
+      !consumeToken(type, "<"))
     return 0;
   uint64_t elements = 1, size = 0;
   bool isShaped = false;
-  for (; !type.consumeInteger(10, size) && type.consume_front("x");
+  for (; consumeToken(type, "") && !type.consumeInteger(10, size) &&
+         consumeToken(type, "x");
        isShaped = true)
     elements = llvm::SaturatingMultiply(elements, size);
   return isShaped ? elements : 0;
@@ -201,15 +252,15 @@ LogicalResult shoal::verifyText(llvm::MemoryBufferRef text,
       place != StringRef::npos)
     return emitErrorAt(text, place, context)
            << "an array's elements are integers or floats, not index";
+  llvm::StringMap<StringRef> named = listNamedTypes(text.getBuffer());
   auto hasTooMany = [&](StringRef behindOp) {
-    return countElements(behindOp) > text.getBufferSize();
+    return countElements(behindOp, named) > text.getBufferSize();
   };
-  if (size_t place =
-          findName(text.getBuffer(), "tensor.from_elements", hasTooMany);
-      place != StringRef::npos)
-    return emitErrorAt(text, place, context)
-           << "'tensor.from_elements' op has a type of more elements than the "
-              "text has characters, "
-           << text.getBufferSize();
+  for (StringRef op : kListingOps)
+    if (size_t place = findName(text.getBuffer(), op, hasTooMany);
+        place != StringRef::npos)
+      return emitErrorAt(text, place, context)
+             << "'" << op << "' op has a type of more elements than the text "
+             << "has characters, " << text.getBufferSize();
   return success();
 }

@@ -332,9 +332,10 @@ def all_gather(x: Any, axes: Sequence[str], dim: int = 0) -> Any:
 
 
 def ragged_all_to_all(
-    x: Any, output: Any, input_offsets: Any, send_sizes: Any, output_offsets: Any, recv_sizes: Any, axes: Sequence[str]
+    x: Any, output: Any, input_offsets: Any, send_sizes: Any, output_offsets: Any, recv_sizes: Any, axes: Sequence[str],
+    mean_rows: int | None = None,
 ) -> Any:
-    """XLA's for CPUs has none: there all rows are gathered."""
+    """XLA's for CPUs has none: there all rows are gathered. Of prices JAX's programs say nothing."""
     lists = input_offsets, send_sizes, output_offsets, recv_sizes
     exchange = functools.partial(lax.ragged_all_to_all, axis_name=tuple(axes))
     gathered = functools.partial(_ragged_by_gather, axes=tuple(axes))

@@ -42,11 +42,13 @@ def ring_shift(x: ArrayLike, axes: Sequence[str]) -> Array:
 
 def ragged_all_to_all(
     x: ArrayLike, output: ArrayLike, input_offsets: ArrayLike, send_sizes: ArrayLike, output_offsets: ArrayLike,
-    recv_sizes: ArrayLike, axes: Sequence[str],
+    recv_sizes: ArrayLike, axes: Sequence[str], mean_rows: int | None = None,
 ) -> Array:
     """In `manual`: `output` with the rows that all devices send here, see `shoal.ragged_all_to_all`. XLA has none for CPUs,
-    where all rows are gathered."""
-    return world_of(x, output).ragged_all_to_all(x, output, input_offsets, send_sizes, output_offsets, recv_sizes, axes)
+    where all rows are gathered. mean_rows: how many a device gets on average, for prices; JAX has no word for it."""
+    return world_of(x, output).ragged_all_to_all(
+        x, output, input_offsets, send_sizes, output_offsets, recv_sizes, axes, mean_rows
+    )
 
 
 def named_scope(name: str) -> AbstractContextManager[None]:

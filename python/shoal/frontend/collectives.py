@@ -97,12 +97,14 @@ def ragged_all_to_all(
     output_offsets: ArrayLike,
     recv_sizes: ArrayLike,
     axes: AxisNames,
+    mean_rows: int | None = None,
 ) -> Value:
     """`output` with the rows that all devices send here, as `jax.lax.ragged_all_to_all` has it.
 
     x [N, ...] and output [R, ...]: rows. Offsets and sizes, int32 or int64 [k p], have k entries
     for each of the p devices along the axes: the `send_sizes` rows from `input_offsets` on of x
     get to the rows from `output_offsets` on of that device's output; `recv_sizes` rows come.
+    mean_rows: how many rows a device gets on average, for prices alone; N or R, whichever is less, where it is not said.
     A program in which a slice leaves its array, sizes of the two sides differ or rows are sent
     twice ends with an error that names the device and the entry.
     """
@@ -130,6 +132,10 @@ def ragged_all_to_all(
         f"{what}: offsets and sizes are int32 or int64 but not {first.dtype}",
     )
     attributes |= {"axes": axes_attribute(listed)}
+    if mean_rows is not None:
+        most = min(rows.shape[0], into.shape[0])
+        check(0 <= mean_rows <= most, f"{what}: mean_rows {mean_rows}: expected 0 to {most}, the rows of the smaller array")
+        attributes |= {"mean_rows": f"{mean_rows} : i64"}
     return emit_one("spmd.ragged_all_to_all", [rows, into, *lists], into.shape, into.dtype, attributes)
 
 

@@ -71,7 +71,7 @@ def read_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Map
     try:
         return json.loads(file.read_bytes()), f"{file}: "
     except FileNotFoundError:
-        names = "" if file.suffix or file.parent != Path() else f", and no published model: {', '.join(sorted(PUBLISHED))}"
+        names = "" if file.suffix == ".json" or file.parent != Path() else f", and no published model: {', '.join(sorted(PUBLISHED))}"
         raise CheckpointError(f"{file}: is missing{names}") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise CheckpointError(f"{file}: is no JSON: {error}") from None

@@ -64,7 +64,8 @@ def counts_of(numbers: Array, count: int, most: int) -> Array:
 
 @dataclass(frozen=True)
 class Hop:
-    """An exchange. axes: of the group, those of copies last. bounded: rows that find no room stay where they are."""
+    """An exchange. axes: of the group, those of copies last. bounded: rows that find no room stay where they are. mean: how
+    many rows a device sends of each copy on average, of balanced ones; T where it is None."""
 
     axes: tuple[Any, ...]
     parts: int  # e
@@ -73,6 +74,12 @@ class Hop:
     rows: int  # T
     room: int  # R
     bounded: bool
+    mean: int | None = None
+
+    @property
+    def travels(self) -> int | None:
+        """Rows that a device sends and gets on average; None where that is all that there may be."""
+        return None if self.mean is None else min(self.room, self.copies * min(self.rows, self.mean))
 
     def lists(self, counts: Array) -> Lists:
         """By the rows that the device has for each expert, counts [1, e X].
@@ -110,13 +117,13 @@ class Hop:
         rest = rows.shape[2:]
         repeated = broadcast_to(rows, (self.copies, self.rows, *rest)).reshape(-1, *rest)
         room = full((self.room, *rest), fill, rows.dtype, like=rows)
-        return ragged_all_to_all(repeated, room, sent.begin, sent.rows, sent.there, come.rows, self.axes)
+        return ragged_all_to_all(repeated, room, sent.begin, sent.rows, sent.there, come.rows, self.axes, self.travels)
 
     def back(self, made: Array, lists: Lists) -> Array:
         """[T, ...] of what was made of the R rows, zeros where none was sent: float32 sums of copies, and one as it came."""
         sent, come = lists
         home = zeros((self.copies * self.rows, *made.shape[1:]), made.dtype, like=made)
-        home = ragged_all_to_all(made, home, come.begin, come.rows, come.there, sent.rows, self.axes)
+        home = ragged_all_to_all(made, home, come.begin, come.rows, come.there, sent.rows, self.axes, self.travels)
         if self.copies == 1:
             return home
         return sum(home.reshape(self.copies, self.rows, *made.shape[1:]).astype("float32"), 0)

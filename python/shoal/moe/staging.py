@@ -59,7 +59,8 @@ class Stages:
         rows, room = self.most * tokens, self.nodes * tokens
         if factor is not None:
             rows, room = (min(most, math.ceil(factor * self.mean * tokens)) for most in (rows, room))
-        return Hop(self.places.layout.outer("ep"), self.nodes, 1, 1, rows, room, factor is not None)
+        mean = math.ceil(self.mean * tokens)
+        return Hop(self.places.layout.outer("ep"), self.nodes, 1, 1, rows, room, factor is not None, mean)
 
     @cached_property
     def inner(self) -> Hop:
@@ -69,7 +70,9 @@ class Stages:
         rows = outer.room * self.places.k
         if whole.bounded:
             rows = min(rows, math.ceil(self.places.factor * self.places.choices))
-        return Hop(axes, whole.parts // self.nodes, whole.copies, whole.local, rows, whole.room, whole.bounded)
+        # Balanced, as many come from all nodes as a device's tokens choose.
+        mean = self.places.choices
+        return Hop(axes, whole.parts // self.nodes, whole.copies, whole.local, rows, whole.room, whole.bounded, mean)
 
 
 def stages_of(places: Places, config: MoeConfig) -> Stages:

@@ -14,7 +14,8 @@ from shoal.executable.beside import interruptible
 from shoal.models.config import ModelConfig
 from shoal.planning.columns import Space
 from shoal.planning.forecasts import Programs
-from shoal.planning.job import Plan, check_machine, plan_of, programs_of
+from shoal.planning.job import Plan, check_machine, check_mapping, plan_of, programs_of
+from shoal.planning.laws import check_divides_fixed
 from shoal.planning.least import Bounds
 from shoal.planning.mapping import Mapping
 from shoal.planning.search import Found, Progress, search
@@ -101,7 +102,15 @@ def plan(
     """
     found = Machine.read(machine)
     check_machine(found, devices)
-    job = Job(devices, global_batch or _SEQUENCES * devices, sequence, dict(fixed))
+    for name, count in (("top", top), ("proven", proven)):
+        if count < 1:
+            raise InputError(f"plan: {name} {count} is not positive")
+    if not 0 <= within < 1:
+        raise InputError(f"plan: within {within}: expected a share of a step, at least 0 and below 1")
+    job = Job(devices, _SEQUENCES * devices if global_batch is None else global_batch, sequence, dict(fixed))
+    check_divides_fixed(config, job.fixed, sequence)
+    if against is not None:
+        check_mapping(config, found, against)
     return interruptible(lambda _: _chosen(config, found, job, (within, top, proven, against, told)))
 
 

@@ -12,7 +12,7 @@ from shoal.planning.choice import NEAR, Choice, Stand
 from shoal.planning.job import Plan
 from shoal.planning.mapping import Mapping
 from shoal.planning.spelling import megatron_flags, torchtitan_flags
-from shoal.planning.text import as_json
+from shoal.planning.text import as_json, counted
 from shoal.simulation.forecast import bytes_text, seconds_text
 
 __all__ = ["choice_as_json", "choice_as_text", "difference"]
@@ -30,7 +30,7 @@ def choice_as_text(choice: Choice, name: str = "") -> str:
     """At most 100 columns."""
     best, mapping = choice.best, choice.best.mapping
     lines = [
-        f"{name}{' on ' if name else ''}{best.machine.name}, {mapping.devices} devices, {mapping.global_batch} sequences of "
+        f"{name}{' on ' if name else ''}{best.machine.name}, {counted(mapping.devices, 'device')}, {counted(mapping.global_batch, 'sequence')} of "
         f"{mapping.sequence} tokens a step (simulated)",
         "",
     ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
@@ -19,10 +20,11 @@ from shoal.models.config import ModelConfig
 from shoal.models.families import made_of, read_config
 from shoal.models.megatron import model_config
 from shoal.moe import megatron
+from shoal.moe.megatron import LAYER_FLAGS, LAYOUT_FLAGS
 from shoal.planning.choice import NothingFitsError, plan
 from shoal.planning.choice_text import choice_as_json, choice_as_text
 from shoal.planning.fitting import smallest_change
-from shoal.planning.flags import fields_of, mapping_of
+from shoal.planning.flags import PLAN_FLAGS, UNEVEN, fields_of, mapping_of
 from shoal.planning.job import forecast_of, programs_of
 from shoal.planning.mapping import SCHEDULES
 from shoal.planning.search import Progress
@@ -64,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     choosing = parser.add_argument_group("without a layout")
     choosing.add_argument("--top", type=int, metavar="K",
                           help="show the K best, none of which another mapping is in front of (default: 1, and others that are simulated anyway)")  # fmt: skip
-    choosing.add_argument("--within", type=float, default=1.0, metavar="PERCENT",
+    choosing.add_argument("--within", type=float, metavar="PERCENT",
                           help="how much shorter the step of another mapping may be; 0 looks until none is (default: 1)")  # fmt: skip
     choosing.add_argument("--fixed", metavar="FLAGS", help="what holds of the mapping and the job: all words that follow")
     choosing.add_argument("--against", metavar="FLAGS", help="a mapping to compare with: all words that follow")
@@ -83,7 +85,7 @@ def _cut(words: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
     for word in words:
         name, equals, value = word.removeprefix("--").partition("=")
         if word.startswith("--") and name in _SECTIONS:
-            last = sections[name] = [value] if equals else []
+            last = sections[name] = [value] if equals and value else []
         else:
             last.append(word)
     return front, {name: _split(found) for name, found in sections.items()}
@@ -102,15 +104,50 @@ def read_model(model: str, flags: Sequence[str]) -> tuple[ModelConfig, Sequence[
         return model_config(text, None), [*megatron.words_of(text), *flags]
     file, place = read_config(model)
     fields = {} if is_torchtitan(flags) else _of_experts(flags)
-    return made_of(file, fields, place).config, flags
+    config = made_of(file, fields, place).config
+    if not is_torchtitan(flags):
+        _check_same(config, megatron.pairs_of(flags))
+    if config.num_nextn_predict_layers and not any("mtp-num-layers" in word for word in flags):
+        warnings.warn(
+            f"plan: num_nextn_predict_layers {config.num_nextn_predict_layers} has no effect:"
+            " --mtp-num-layers says how many further tokens are predicted, 0 without it"
+        )
+    return config, flags
+
+
+def _check_same(config: ModelConfig, flags: megatron.Flags) -> None:
+    """InputError where flags say another model than its configuration; a warning names those that are not compared."""
+    moe = config.moe
+    sizes = {
+        "num-layers": {config.num_hidden_layers}, "hidden-size": {config.hidden_size},
+        "num-attention-heads": {config.num_attention_heads}, "num-query-groups": {config.num_key_value_heads},
+        "ffn-hidden-size": {config.intermediate_size, moe.moe_ffn_hidden_size},
+    }  # fmt: skip
+    if any(config.moe_layers):
+        sizes |= {
+            "num-experts": {moe.num_experts}, "moe-router-topk": {moe.moe_router_topk},
+            "moe-ffn-hidden-size": {moe.moe_ffn_hidden_size},
+        }  # fmt: skip
+    for name, known in sizes.items():
+        if name in flags and (found := megatron.number(flags, name)) not in known:
+            raise InputError(f"plan: --{name} {found}, but the model's configuration has {' or '.join(map(str, sorted(known)))}")
+    read = {*sizes, *LAYOUT_FLAGS, *PLAN_FLAGS, *_CAPACITY}
+    if idle := [f"--{name}" for name in flags if name in LAYER_FLAGS and name not in read]:
+        megatron.warn_idle(idle, "the model's configuration says it")
+
+
+_CAPACITY = ("moe-expert-capacity-factor", "moe-pad-expert-input-to-capacity")
 
 
 def _of_experts(flags: Sequence[str]) -> dict[str, Any]:
     """Of a configuration's experts, what a command line says of capacity; rows are exchanged."""
     words = dict(megatron.pairs_of(flags))
     fields: dict[str, Any] = {"moe_token_dispatcher_type": "alltoall"}
-    if "moe-expert-capacity-factor" in words:
-        fields["moe_expert_capacity_factor"] = megatron.number(words, "moe-expert-capacity-factor", float)
+    factor = megatron.number(words, _CAPACITY[0], float) if _CAPACITY[0] in words else -1.0
+    if not factor or math.isnan(factor):
+        raise InputError(f"plan: --{_CAPACITY[0]} {factor:g}: expected a share of balanced rows, or a number below 0 for none")
+    if factor > 0:
+        fields["moe_expert_capacity_factor"] = factor
         fields["moe_pad_expert_input_to_capacity"] = megatron.switched(words, "moe-pad-expert-input-to-capacity")
     return fields
 
@@ -138,7 +175,7 @@ def _planned(given: argparse.Namespace, sections: dict[str, list[str]]) -> tuple
     """The status, and what to print."""
     machine = Machine.read(given.machine)
     beside = [f"--{section}" for section in ("fixed", "against") if section in sections]
-    beside += ["--top"] if given.top is not None else []
+    beside += [f"--{name}" for name in ("top", "within") if getattr(given, name) is not None]
     if "layout" in sections and beside:
         raise InputError(f"plan: {', '.join(beside)} beside --layout: that is one mapping, among which nothing is chosen")
     name = Path(given.model).name if os.path.sep in given.model else given.model
@@ -153,7 +190,14 @@ def _forecast(
     given: argparse.Namespace, config: ModelConfig, machine: Machine, flags: Sequence[str], name: str
 ) -> tuple[int, str]:
     programs = programs_of(config, machine)
-    made = forecast_of(config, machine, mapping_of(flags, given.devices, **_said(given)), programs)
+    mapping = mapping_of(flags, given.devices, **_said(given))
+    made = forecast_of(config, machine, mapping, programs)
+    stages = mapping.pp * mapping.stages
+    if config.num_hidden_layers % stages and not is_torchtitan(flags) and not set(megatron.pairs_of(flags)) & {*UNEVEN}:
+        warnings.warn(
+            f"plan: {config.num_hidden_layers} layers are not divisible by {stages} stages, which are planned with as many whole layers as"
+            " others, or one less: Megatron-LM asks for --pipeline-model-parallel-layout"
+        )
     change = None if made.fits or given.json else smallest_change(made, programs)
     return 0 if made.fits else 3, json.dumps(as_json(made), indent=1) if given.json else as_text(made, change, name)
 
@@ -173,8 +217,8 @@ def _choice(
         beside = {field: fixed[field] for field in ("global_batch", "sequence", "schedule") if field in fixed}
         against = mapping_of(sections["against"], given.devices, **beside)
     made = plan(
-        config, machine=machine, devices=given.devices, within=given.within / 100, top=given.top or 5,
-        proven=given.top or 1, against=against, told=Told(), **fixed,
+        config, machine=machine, devices=given.devices, within=(1.0 if given.within is None else given.within) / 100,
+        top=5 if given.top is None else given.top, proven=1 if given.top is None else given.top, against=against, told=Told(), **fixed,
     )  # fmt: skip
     return 0, json.dumps(choice_as_json(made), indent=1) if given.json else choice_as_text(made, name)
 

@@ -106,7 +106,7 @@ def sorting_seconds(setting: Setting, kind: Kind, machine: Machine) -> float:
     if not (kind.has_experts and is_sent and mapping.ep < moe.num_experts):
         return 0.0
     tokens = mapping.device_tokens / mapping.tp
-    rows = tokens * moe.moe_router_topk * mapping.etp * setting.config.hidden_size * mapping.width
+    rows = tokens * moe.moe_router_topk * setting.filled * mapping.etp * setting.config.hidden_size * mapping.width
     # What came is read, and all written; in a layer that is computed again, in three passes.
     return (6 if mapping.recompute == "full" else 4) * machine.price_kernel(int((1 + sent_share(setting)) * rows))
 

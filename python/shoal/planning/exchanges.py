@@ -15,10 +15,10 @@ from dataclasses import replace
 from shoal.moe.layout import Layout
 from shoal.moe.reach import mean_places
 from shoal.planning.programs import Setting
-from shoal.simulation.forecast import Row
+from shoal.simulation.forecast import Forecast, Row
 from shoal.simulation.machines import Machine
 
-__all__ = ["CHUNK", "Axes", "axes_of", "exchange_bound", "numbers_bound", "sent_share", "with_copies_once"]
+__all__ = ["CHUNK", "Axes", "axes_of", "exchange_bound", "numbers_bound", "sent_share", "with_copies_once", "with_filled_rows"]
 
 # Tokens of which a node has what came from others before it passes them on (DeepEP's branch hybrid-ep at 7febc6e).
 CHUNK = 128
@@ -46,6 +46,17 @@ def sent_share(setting: Setting) -> float:
     if setting.mapping.dispatch != "flex" or e == 1:
         return 1.0
     return min(1.0, mean_places(moe, moe.moe_router_topk, e, -(-moe.num_experts // e)) / moe.moe_router_topk)
+
+
+def with_filled_rows(forecast: Forecast, setting: Setting) -> Forecast:
+    """Exchanges and products of experts' rows with those that fill up capacities: a program counts balanced ones."""
+    if setting.filled == 1:
+        return forecast
+    return replace(forecast, rows=tuple(_times(row, setting.filled) if row.name.startswith("ragged") else row for row in forecast.rows))
+
+
+def _times(row: Row, by: float) -> Row:
+    return replace(row, seconds=row.seconds * by, bytes=int(row.bytes * by))
 
 
 def with_copies_once(rows: Sequence[Row], setting: Setting, machine: Machine) -> list[Row]:

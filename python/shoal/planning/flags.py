@@ -16,7 +16,7 @@ from shoal.moe.megatron_flags import REFUSED_LAYOUTS
 from shoal.planning.mapping import AGAIN, Mapping
 from shoal.planning.torchtitan import fields_of_titan, is_torchtitan, megatron_of_titan
 
-__all__ = ["PLAN_FLAGS", "TYPES", "fields_of", "mapping_of"]
+__all__ = ["PLAN_FLAGS", "TYPES", "UNEVEN", "fields_of", "mapping_of"]
 
 # Of each flag that is read beside those of `Layout.from_megatron`, what it becomes.
 PLAN_FLAGS = {
@@ -47,14 +47,25 @@ PLAN_FLAGS = {
     "use-precision-aware-optimizer": "state_types are those of --main-params-dtype, --exp-avg-dtype and --exp-avg-sq-dtype",
     "use-torch-fsdp2": "zero 3, and sum_type bf16",
 }
+# What a forecast has otherwise than the job, by what is said.
+_OTHERWISE = {
+    "fp16": "products are planned in bfloat16",
+    "cpu-offloading-num-layers": "what is offloaded is planned as held by the device",
+    "fine-grained-activation-offloading": "what is offloaded is planned as held by the device",
+    "offload-modules": "what is offloaded is planned as held by the device",
+    "optimizer": "it is planned as AdamW",
+    "optimizer-cpu-offload": "what is offloaded is planned as held by the device",
+    "optimizer-offload-fraction": "what is offloaded is planned as held by the device",
+}
+_FP8 = ("e4m3", "hybrid")
 _STRATEGIES = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}
 _FULL = ("recompute-method", "recompute-num-layers")
 # Of stages, which have as many whole layers as others here.
-_UNEVEN = (
+UNEVEN = (
     "account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split", "decoder-first-pipeline-num-layers",
     "decoder-last-pipeline-num-layers", "pipeline-model-parallel-layout",
 )  # fmt: skip
-_REFUSED = {name: why for name, why in REFUSED_LAYOUTS.items() if name not in _UNEVEN}
+_REFUSED = {name: why for name, why in REFUSED_LAYOUTS.items() if name not in UNEVEN}
 # Of Megatron-LM's names of types those of machine files.
 TYPES = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "fp8": "f8E4M3FN"}
 # Letters of a layout of stages, written out.
@@ -71,8 +82,8 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
     own: dict[str, Any] = {}
     if is_torchtitan(arguments):
         own, arguments = fields_of_titan(arguments), megatron_of_titan(arguments, devices)
-    flags = megatron.known_flags(arguments, _REFUSED, (*PLAN_FLAGS, *_FULL))
-    if uneven := [f"--{name}" for name in _UNEVEN if name in flags]:
+    flags = _known(arguments)
+    if uneven := [f"--{name}" for name in UNEVEN if name in flags]:
         warn_idle(uneven, "stages are planned with as many whole layers as others")
     if switched(flags, "use-tp-pp-dp-mapping"):
         raise UnsupportedError("plan: --use-tp-pp-dp-mapping: stages lie on devices that are next to each other")
@@ -97,13 +108,25 @@ def mapping_of(arguments: str | Sequence[str], devices: int, **fields: Any) -> M
         "gathers_beside": switched(flags, "overlap-param-gather"),
         "exchange_beside": switched(flags, "overlap-moe-expert-parallel-comm"),
         "dispatch": _dispatch(flags),
-        "type": "f8E4M3FN" if "fp8-format" in flags else "bf16",
+        "type": _type(flags),
         "mtp": size(flags, "mtp-num-layers") if "mtp-num-layers" in flags else 0,
         "whole_at_start": _whole_at_start(flags),
     }
     if "global-batch-size" in flags:
         said["global_batch"] = size(flags, "global-batch-size")
     return Mapping(devices, **{**said, **own, **fields})
+
+
+def _known(arguments: str | Sequence[str]) -> Flags:
+    """The words behind each flag; a warning names what a forecast has otherwise than the job."""
+    flags = megatron.known_flags(arguments, _REFUSED, (*PLAN_FLAGS, *_FULL, *_OTHERWISE))
+    otherwise: dict[str, list[str]] = {}
+    for name in flags:
+        if name in _OTHERWISE and not (name == "optimizer" and flags[name] == ["adam"]):
+            otherwise.setdefault(_OTHERWISE[name], []).append(f"--{name}")
+    for why, names in otherwise.items():
+        warn_idle(names, why)
+    return flags
 
 
 # By which flags a field of a mapping is said.
@@ -127,7 +150,7 @@ def fields_of(arguments: str | Sequence[str], devices: int) -> dict[str, Any]:
     own: dict[str, Any] = {}
     if is_torchtitan(arguments):
         own, arguments = fields_of_titan(arguments), megatron_of_titan(arguments, devices)
-    flags = megatron.known_flags(arguments, _REFUSED, (*PLAN_FLAGS, *_FULL))
+    flags = _known(arguments)
     for name, by in _SAID_BY.items():
         if given := [flag for flag in by if flag in flags]:
             made[name] = size(flags, given[0]) if name in _SIZES else _other(name, flags)
@@ -138,7 +161,7 @@ def _other(name: str, flags: Flags) -> Any:
     """A field that is no size."""
     made = {
         "recompute": _recompute, "products_again": _again, "zero": _zero, "cp_comm_type": lambda found: _context(found, 2),
-        "exchange_beside": lambda found: switched(found, "overlap-moe-expert-parallel-comm"), "type": lambda _: "f8E4M3FN",
+        "exchange_beside": lambda found: switched(found, "overlap-moe-expert-parallel-comm"), "type": _type,
         "dispatch": _dispatch, "whole_at_start": _whole_at_start, "state_types": _state_types, "sum_type": _sum_type,
     }  # fmt: skip
     return made[name](flags)
@@ -173,6 +196,16 @@ def _stages(flags: Flags, pp: int, devices: int) -> int:
     if stages % pp or len(text) >= _LONGEST_LAYOUT:
         raise UnsupportedError(f"plan: --pipeline-model-parallel-layout has {stages} stages, which pp {pp} does not divide")
     return stages // pp
+
+
+def _type(flags: Flags) -> str:
+    """Of the layers' products."""
+    if "fp8-format" not in flags:
+        return "bf16"
+    name = one(flags, "fp8-format")
+    if name not in _FP8:
+        raise UnsupportedError(f"plan: --fp8-format {name}; expected one of {[*_FP8]}")
+    return "f8E4M3FN"
 
 
 def _sum_type(flags: Flags) -> str:

@@ -23,6 +23,7 @@ from shoal.frontend.tracing import Program
 from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.moe.layout import Layout
+from shoal.planning.exchanges import with_filled_rows
 from shoal.planning.arithmetic import saved_in_8_bits
 from shoal.planning.again import forward_rows, unsaved_bytes
 from shoal.planning.beside_products import regathered_bytes
@@ -157,7 +158,7 @@ class _Job:
 
 class Programs:
     """Of a model on a machine. options: as of `forecast_of`, `verify_each` of `simulate_text`, which is off here, as all
-    programs come from one place, and `with_experts` and `by_products` of `Setting`."""
+    programs come from one place, and `with_experts`, `by_products` and `filled` of `Setting`."""
 
     def __init__(self, config: ModelConfig, machine: Machine, /, **options: Any):
         self.config, self.machine = config, machine
@@ -171,7 +172,7 @@ class Programs:
         found["overlap_memory"] = 0
         # Bytes choose shardings.
         self._options = {"target": "cuda", "cache": False, "verify_each": False, "machine": "", **found, **options}
-        self._own = {name: self._options.pop(name) for name in ("with_experts", "by_products") if name in self._options}
+        self._own = {name: self._options.pop(name) for name in ("with_experts", "by_products", "filled") if name in self._options}
         self._made: dict[Hashable, Any] = {}
         self._holding = Holding(self.kinds)
         has_experts = any(kind.has_experts for kind in self.kinds)
@@ -273,7 +274,7 @@ class Programs:
         setting = self.setting(layer_mapping(mapping, kind.has_experts))
 
         def read(forecast: Forecast) -> Layer:
-            return _layer(setting, kind, forecast, self.machine)
+            return _layer(setting, kind, with_filled_rows(forecast, setting), self.machine)
 
         part = "layer" if kind.has_experts else "dense"
         return _Job(part, self.key(kind, mapping), setting.mapping, lambda: layer_program(setting, kind), read)

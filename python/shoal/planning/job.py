@@ -15,6 +15,7 @@ from shoal.moe.config import MoeConfig
 from shoal.planning.arithmetic import flops_of_token
 from shoal.planning.costs import Costs
 from shoal.planning.course import send_seconds, spent, spent_around, step_of
+from shoal.planning.laws import check_divides
 from shoal.planning.forecasts import Programs, boundary_bytes
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Memory, memory_of
@@ -85,8 +86,8 @@ def forecast_of(
 ) -> Plan:
     """programs: of this model on this machine, where other forecasts share them. options: fields of CompileOptions; without
     `machine` shardings are those by bytes or by this machine's seconds, whatever is faster. InputError where the machine has
-    fewer devices, and where it has no peak for bfloat16."""
-    check_machine(machine, mapping.devices)
+    fewer devices or no peak for bfloat16 or the mapping's type, and where groups do not divide the model's sizes."""
+    check_mapping(config, machine, mapping)
     programs = programs or programs_of(config, machine, **options)
 
     def made(_: Any) -> Plan:
@@ -96,17 +97,29 @@ def forecast_of(
     return interruptible(made)
 
 
-def check_machine(machine: Machine, devices: int) -> None:
+def check_mapping(config: ModelConfig, machine: Machine, mapping: Mapping) -> None:
+    """InputError where the machine cannot have such a job, or the model such a mapping."""
+    check_machine(machine, mapping.devices, mapping.type)
+    check_divides(config, mapping)
+
+
+def check_machine(machine: Machine, devices: int, type: str = "bf16") -> None:
     """InputError where it cannot have such a job."""
     if devices > machine.devices:
         raise InputError(f"plan: {devices} devices, but {machine.name} has {machine.devices}")
-    if "bf16" not in machine.flops:
-        raise InputError(f"plan: {machine.name} has no peak for bf16, but for {sorted(machine.flops)}")
+    for each in ("bf16", type):
+        if each not in machine.flops:
+            raise InputError(f"plan: {machine.name} has no peak for {each}, but for {sorted(machine.flops)}")
 
 
 def programs_of(config: ModelConfig, machine: Machine, /, **options: Any) -> Programs:
     """What forecasts of this model's mappings share; options: as of `forecast_of`."""
-    return Programs(simulated(config), machine, **options)
+    return Programs(simulated(config), machine, **{"filled": _filled(config.moe), **options})
+
+
+def _filled(moe: MoeConfig) -> float:
+    """How many times their balanced rows experts have whose rows are filled up to a capacity; fewer rows have less room."""
+    return max(moe.moe_expert_capacity_factor or 1.0, 1.0) if moe.moe_pad_expert_input_to_capacity else 1.0
 
 
 def simulated(config: ModelConfig) -> ModelConfig:

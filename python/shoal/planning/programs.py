@@ -70,14 +70,16 @@ class Kind:
 class Setting:
     """A model on the devices of a stage. node: how many devices of the machine the fastest links join. with_experts: what
     makes x, and a loss beside it, of x, parameters, model, layout and window, where it is not the model's own layer.
-    by_products: an embedding's rows are found by a product with one-hot rows. layouts: by the groups of devices that
-    settings which share it had."""
+    by_products: an embedding's rows are found by a product with one-hot rows. filled: how many
+    times their balanced rows experts are sent, where these are filled up. layouts: by the groups of devices that settings which
+    share it had."""
 
     config: ModelConfig
     mapping: Mapping
     node: int | None = None
     with_experts: Callable[..., tuple[Value, Value]] | None = None
     by_products: bool = False
+    filled: float = 1.0
     layouts: dict[Hashable, Layout] = field(default_factory=dict, compare=False, repr=False)
 
     @property

@@ -80,4 +80,9 @@ def torchtitan_flags(mapping: Mapping) -> list[str]:
         words += [f"--parallelism.pipeline_parallel_microbatch_size={mapping.micro_batch}"]
     words.append(f"--training.local_batch_size={mapping.micro_batch * (mapping.micro_batches if mapping.pp > 1 else 1)}")
     words.append(f"--activation_checkpoint.mode={mapping.recompute}")
-    return [*words, *(["--parallelism.data_parallel_shard_degree=1"] if mapping.zero == 0 else [])]
+    return [*words, *(_copies(mapping) if mapping.zero == 0 else [])]
+
+
+def _copies(mapping: Mapping) -> list[str]:
+    """Of torchtitan, where nothing is in parts."""
+    return ["--parallelism.data_parallel_shard_degree=1", f"--parallelism.data_parallel_replicate_degree={mapping.dp}"]

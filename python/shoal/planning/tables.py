@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -246,6 +247,8 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--output", metavar="FILE.md", help="write a page of all of them there")
     given = parser.parse_args(words)
     try:
+        if given.output:
+            _check_writable(Path(given.output))
         made = [_made(name) for name in given.names or TABLES]
     except ShoalError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -255,6 +258,12 @@ def main(words: Sequence[str]) -> int:
         Path(given.output).write_text(page, encoding="utf-8")
     print(page)
     return 0
+
+
+def _check_writable(page: Path) -> None:
+    """InputError before hours of simulation."""
+    if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
+        raise InputError(f"tables: cannot write {page}")
 
 
 def _made(name: str) -> Table:

@@ -9,9 +9,14 @@ from typing import Any
 from shoal.planning.job import Plan
 from shoal.simulation.forecast import bytes_text, seconds_text
 
-__all__ = ["as_json", "as_text"]
+__all__ = ["as_json", "as_text", "counted"]
 
 _LINES = 5
+
+
+def counted(count: int, noun: str, ending: str = "s") -> str:
+    """"1 device", "2 devices"."""
+    return f"{count} {noun}{'' if count == 1 else ending}"
 
 
 def _flops(each: float) -> str:
@@ -23,9 +28,9 @@ def as_text(plan: Plan, change: tuple[str, Plan] | None = None, name: str = "") 
     """At most 100 columns."""
     mapping, machine = plan.mapping, plan.machine
     lines = [
-        f"{name}{' on ' if name else ''}{machine.name}, {mapping.devices} devices: {mapping} (simulated)",
-        f"  {mapping.micro_batches} micro-batch{'' if mapping.micro_batches == 1 else 'es'} of {mapping.micro_batch} x {mapping.sequence} tokens a device, "
-        f"{mapping.global_batch} sequences a step",
+        f"{name}{' on ' if name else ''}{machine.name}, {counted(mapping.devices, 'device')}: {mapping} (simulated)",
+        f"  {counted(mapping.micro_batches, 'micro-batch', 'es')} of {mapping.micro_batch} x {mapping.sequence} tokens a device, "
+        f"{counted(mapping.global_batch, 'sequence')} a step",
         "",
         f"  a step     {seconds_text(plan.seconds)}",
         f"  tokens/s   {plan.tokens_per_second:,.0f}, {plan.tokens_per_second / mapping.devices:,.0f} a device",

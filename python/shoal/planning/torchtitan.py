@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from shoal.errors import UnsupportedError
+from shoal.errors import InputError, UnsupportedError
 from shoal.moe.megatron import warn_idle
 from shoal.names import nearest
 
@@ -45,6 +45,7 @@ _TITAN_OTHERWISE = {
     "compile.enable": "kernels are planned as fused",
     "training.compile": "kernels are planned as fused",
 }
+_REPLICAS = "parallelism.data_parallel_replicate_degree"
 # Without effect where they say this.
 _TITAN_PLAIN = {"training.enable_cpu_offload": "false", "training.mixed_precision_param": "bfloat16",
                 "parallelism.data_parallel_replicate_degree": "1", "parallelism.enable_async_tensor_parallel": "false",
@@ -74,6 +75,7 @@ def megatron_of_titan(arguments: str | Sequence[str], devices: int) -> list[str]
     sums in float32, and sums and gathers beside kernels; its tensor parallelism has sequences in parts."""
     options = _titan_options(arguments)
     _warn_of_idle(options)
+    _check_parts(options, devices)
     words = ["--sequence-parallel", "--init-model-with-meta-device", "--overlap-grad-reduce", "--overlap-param-gather"]
     words += [word for name, value in options.items() if name in TITAN_FLAGS for word in (f"--{TITAN_FLAGS[name]}", value)]
     words += _titan_recompute(options) + _titan_batches(options, devices) + _titan_parts(options)
@@ -110,6 +112,8 @@ def _warn_of_idle(options: dict[str, str]) -> None:
     for name, value in options.items():
         if name in TITAN_FLAGS or name in _TITAN_OWN:
             continue
+        if name == _REPLICAS and options.get("parallelism.data_parallel_shard_degree") == "1":
+            continue  # nothing is in parts
         if name in _TITAN_OTHERWISE:
             if value.lower() != _TITAN_PLAIN[name]:
                 idle.setdefault(_TITAN_OTHERWISE[name], []).append(f"--{name}")
@@ -122,6 +126,21 @@ def _warn_of_idle(options: dict[str, str]) -> None:
         warn_idle(names, why)
     if _degree(options, "pipeline") > 1 and _schedule_of(options) in _ZERO_BUBBLE:
         warn_idle([f"--parallelism.pipeline_parallel_schedule {_schedule_of(options)}"], "it is planned as Interleaved1F1B, whose pipeline waits longer")
+
+
+def _check_parts(options: dict[str, str], devices: int) -> None:
+    """Degrees of data parallelism are all that others leave, or said by one of them (parallel_dims.py)."""
+    given = options.get("parallelism.data_parallel_shard_degree", "-1")
+    if not given.lstrip("-").isdigit() or given in ("0", "-0"):
+        raise InputError(f"plan: --parallelism.data_parallel_shard_degree={given}: expected a number, or -1 for all that others leave")
+    others = _degree(options, "tensor", "context", "pipeline")
+    copies = options.get(_REPLICAS, "1")
+    whole = int(given) * (int(copies) if copies.isdigit() else 1)
+    if int(given) > 0 and whole * others != devices:
+        raise InputError(
+            f"plan: --parallelism.data_parallel_shard_degree={given} times replicas = {whole} times tp, cp and pp = {others}"
+            f" make {whole * others} devices, not {devices}"
+        )
 
 
 def _titan_recompute(options: dict[str, str]) -> list[str]:

@@ -40,6 +40,15 @@ def node_of(machine: Machine) -> int | None:
     return machine.levels[0][1] if len(machine.levels) > 1 else None
 
 
+# More than any program sends, of which seconds are still numbers.
+_MOST = 1 << 50
+
+
+def _check_count(what: str, number: float, least: int = 0) -> None:
+    if not least <= number <= _MOST:
+        raise InputError(f"machine: {what} {number}: expected {least} to 2^50")
+
+
 class Machine:
     """A cluster as a machine file describes it; immutable, and equal where the files' contents are."""
 
@@ -59,6 +68,8 @@ class Machine:
         """
         if isinstance(machine, Machine):
             return machine
+        if not isinstance(machine, (str, os.PathLike)):
+            raise InputError(f"machine: expected a shipped machine's name, a path or a Machine, got {machine!r:.60}")
         path = Path(machine)
         if isinstance(machine, str) and not _PATH.search(machine) and not path.exists():
             path = _folder() / f"{machine}.toml"
@@ -67,7 +78,7 @@ class Machine:
                 raise InputError(f'machine: "{machine}" is neither a file nor one of {known}{nearest(machine, known)}')
         try:
             return Machine(path.read_text(encoding="utf-8"), str(path))
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise InputError(f"machine: cannot read {path}: {error}") from None
 
     @property
@@ -119,8 +130,11 @@ class Machine:
         """Seconds of a collective of groups over axes, each a size and the stride of its device numbers.
 
         kind: all_gather, reduce_scatter, all_reduce, all_to_all or permute. bytes: what the busiest device sends.
-        InputError for other kinds.
+        InputError for other kinds, and for numbers that no group or message has.
         """
+        for size, stride in axes:
+            _check_count("an axis' size and stride", min(size, stride), 1)
+        _check_count("bytes", bytes)
         try:
             return self._cluster.price_collective(kind, list(axes), int(bytes))
         except ValueError as error:
@@ -132,10 +146,13 @@ class Machine:
         type: of its elements, as machine files name it. bytes: read and written. has_groups: the batch is groups of m
         rows, counted at run time.
         """
+        _check_count("a product's sizes", min(shape))
+        _check_count("bytes", bytes)
         return self._cluster.price_product(type, shape, int(bytes), has_groups)
 
     def price_kernel(self, bytes: int) -> float:
         """Seconds of a kernel that reads and writes so many bytes."""
+        _check_count("bytes", bytes)
         return self._cluster.price_kernel(int(bytes))
 
     @functools.cached_property

@@ -38,8 +38,8 @@ func.func @collectives(%x: tensor<4x6xf32>) {
   %11 = spmd.halo_exchange @ordered {"y"} %x {dim = 1, size = 23, step = -6, offset = 46, divisor = 2} : tensor<4x6xf32> -> tensor<4x0xf32>
   // CHECK: spmd.exchange @mesh [{"x"}, {}] -> @ordered [{}, {"y":(1)2}] %{{.*}} shape = [7, 6] {why = "operand 0"} : tensor<4x6xf32> -> tensor<7x3xf32>
   %12 = spmd.exchange @mesh [{"x"}, {}] -> @ordered [{}, {"y":(1)2}] %x shape = [7, 6] {why = "operand 0"} : tensor<4x6xf32> -> tensor<7x3xf32>
-  // CHECK: spmd.ragged_all_to_all @mesh {"x"} %{{.*}} into %{{.*}} send(%[[I:.*]], %[[I]]) to(%[[I]]) receive(%[[I]]) {why = "rows"} : tensor<4x6xf32> into tensor<4x6xf32>, tensor<4xi32>
+  // CHECK: spmd.ragged_all_to_all @mesh {"x"} %{{.*}} into %{{.*}} send(%[[I:.*]], %[[I]]) to(%[[I]]) receive(%[[I]]) {mean_rows = 3 : i64, why = "rows"} : tensor<4x6xf32> into tensor<4x6xf32>, tensor<4xi32>
   %i = arith.constant dense<0> : tensor<4xi32>
-  %14 = spmd.ragged_all_to_all @mesh {"x"} %x into %4 send(%i, %i) to(%i) receive(%i) {why = "rows"} : tensor<4x6xf32> into tensor<4x6xf32>, tensor<4xi32>
+  %14 = spmd.ragged_all_to_all @mesh {"x"} %x into %4 send(%i, %i) to(%i) receive(%i) {mean_rows = 3 : i64, why = "rows"} : tensor<4x6xf32> into tensor<4x6xf32>, tensor<4xi32>
   return
 }

@@ -69,3 +69,13 @@ func.func @no_sizes(%x: tensor<3xf32>, %y: tensor<3xf32>, %i: tensor<0xi32>) {
   %0 = spmd.ragged_all_to_all @mesh {"x"} %x into %y send(%i, %i) to(%i) receive(%i) : tensor<3xf32> into tensor<3xf32>, tensor<0xi32>
   return
 }
+
+// -----
+
+// (C3)
+shoal.mesh @mesh = <["x" = 2]>
+func.func @mean_rows_are_those_of_the_smaller_tensor(%x: tensor<3xf32>, %y: tensor<5xf32>, %i: tensor<2xi32>) {
+  // expected-error@+1 {{expected mean_rows of 0 to 3, the rows of the smaller tensor, but got 4}}
+  %0 = spmd.ragged_all_to_all @mesh {"x"} %x into %y send(%i, %i) to(%i) receive(%i) {mean_rows = 4 : i64} : tensor<3xf32> into tensor<5xf32>, tensor<2xi32>
+  return
+}

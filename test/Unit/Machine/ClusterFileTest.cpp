@@ -104,6 +104,16 @@ TEST(ClusterFileTest, ErrorsHavePlaceAndLaw) {
                              "memory_points = [[1e3, 1e-3], [1e4, 1]]")),
             "m.toml: chip: by memory_points 1000.00 bytes take longer than "
             "10000.00");
+  EXPECT_EQ(errorOf(replaced("alpha = 3e-6", "alpha = 1e300")),
+            "m.toml:14: level.alpha: expected 0 to 1 seconds");
+  EXPECT_EQ(errorOf(replaced("memory_bw", "reserved = 90e9\nmemory_bw")),
+            "m.toml: expected chip.reserved below chip.memory, but 9.00e+10 is "
+            "not below 8.00e+10");
+  EXPECT_EQ(errorOf(replaced("size = 2\n", "size = 1099511627776\n")),
+            "m.toml: expected at most 2^40 devices of all levels");
+  EXPECT_EQ(errorOf(replaced("{ bf16 =", "{ bfloat16 =")),
+            "m.toml: chip.flops: \"bfloat16\" is no element type, as bf16, "
+            "f8E4M3FN or i8");
   EXPECT_THAT(errorOf("name = "), StartsWith("m.toml:1: "));
   EXPECT_THAT(errorOf("name = \"x\"\nlevel = 3\nchip = 1\n"),
               HasSubstr("expected a table"));

@@ -13,7 +13,10 @@ from moe_layouts import assert_drops, statistics
 from shoal.frontend.tracing import trace_program
 from shoal_testing import BIN, mpirun, needs_emulation, run, save_inputs
 from shoal.moe import Layout, MoeConfig, init_params, moe, param_shapes, plan_dispatch, total_loss
+from shoal.moe.dispatching import dispatch
+from shoal.moe.limiting import limit
 from shoal.moe.reach import expected_places, mean_places
+from shoal.moe.routing import route
 
 FLEX = {"moe_token_dispatcher_type": "flex"}
 GROUPS = {"moe_router_num_groups": 4, "moe_router_group_topk": 2, "group_best_of": 2, "moe_router_topk": 4}
@@ -171,6 +174,29 @@ def test_a_token_crosses_once_for_a_node():
     assert kinds["ragged_all_to_all"] == 6 and sent["ragged_all_to_all"] == between + within
     said = plan_dispatch((8, 32, 16), 4, config, layout)
     assert said.name == "flex" and said.bytes_sent["flex"] == between + within - 2 * 32 * 2 * numbers * 3 // 4
+
+
+def test_rows_are_counted_that_travel(tmp_path):
+    """Where there is room for all that could come: the mean of all devices that lists of what they send say, of choices exactly."""
+    layout, devices = CASES["2 x 4"][0], 8
+    config = config_of({"num_experts": 16, "moe_router_topk": 4, "moe_group_size": None, "add_bias_linear": False})
+    x, params = np.random.default_rng(0).standard_normal((8, 64, 6)).astype(np.float32), init_params(config, 6)
+
+    def rows(x, params):
+        source = dispatch(x, limit(route(x, params, config), config), config, layout).source
+        return source.between[1][:, 1], source.lists[:, 1]
+
+    between, within = (made.sum() / devices for made in evaluate(tmp_path, rows, x, params, mesh=layout.mesh, devices=devices))
+    tokens, row, numbers = math.ceil(64 * mean_places(config, 4, 2, 8)), 6 * 4, 4 * 4
+    assert within == 64 * 4 and abs(between / tokens - 1) < 0.05
+
+    def backward(x, params):
+        return shoal.grad(lambda x, p: shoal.sum(moe(x, p, config, layout).y ** 2), (0, 1))(x, params)
+
+    sent, kinds = statistics(shoal.trace(backward, (x, params), layout.mesh))
+    # Rows and their cotangents there and back, experts' numbers, weights and their cotangents.
+    assert kinds["ragged_all_to_all"] == 6 + 5
+    assert sent["ragged_all_to_all"] == tokens * (4 * row + 3 * numbers) // 2 + 4 * 64 * 4 * row * 3 // 4
 
 
 def test_where_nodes_have_no_meaning():

@@ -245,8 +245,8 @@ def test_nothing_fits():
 
 
 def test_no_mapping_has_such_a_batch():
-    with pytest.raises(shoal.InputError, match="no mapping of 8 devices has a global batch of 32 with .*tp 3"):
-        choose(tp=3)
+    with pytest.raises(shoal.InputError, match="no mapping of 8 devices has a global batch of 32 with .*pp 3"):
+        choose(pp=3)
 
 
 def test_a_mapping_that_is_near_the_best_is_named_so():

@@ -66,7 +66,7 @@ def test_torchtitan_cuts_a_local_batch_for_a_pipeline(more, fields):
     [
         ("--parallelism.fsdp_reshard_after_forward never", dict(zero=2)),
         ("--parallelism.fsdp_reshard_after_forward always", dict(zero=3)),
-        ("--parallelism.data_parallel_shard_degree 1", dict(zero=0)),
+        ("--parallelism.data_parallel_shard_degree 1 --parallelism.data_parallel_replicate_degree 16", dict(zero=0)),
         ("--model.converters float8", dict(type="f8E4M3FN")),
         ("--parallelism.expert_parallel_comm_backend deepep", dict(dispatch="flex")),
         ("--training.dtype bfloat16", dict(state_types=("bf16",) * 3, sum_type="f32")),

@@ -113,6 +113,8 @@ def test_all_shipped_machines_are_read():
     [
         ("dgx-h10", r'machine: "dgx-h10" is neither a file nor one of .*nearest is dgx-h100'),
         ("nowhere/x.toml", r"machine: cannot read nowhere/x.toml"),
+        (None, "machine: expected a shipped machine's name, a path or a Machine, got None"),
+        (b"box", "machine: expected a shipped machine's name, a path or a Machine, got b'box'"),
     ],
 )
 def test_errors_name_the_machine(machine, message):
@@ -129,6 +131,23 @@ def test_errors_name_the_key():
 def test_a_price_is_of_a_known_collective():
     with pytest.raises(shoal.InputError, match="no collective: gather"):
         shoal.Machine.read("box").price("gather", [(2, 1)], 10)
+
+
+@pytest.mark.parametrize(
+    "kind, numbers, message",
+    [
+        ("price", ("all_gather", [(0, 1)], 10), "an axis' size and stride 0: expected 1 to 2"),
+        ("price", ("all_gather", [(2, -1)], 10), "an axis' size and stride -1: expected 1 to 2"),
+        ("price", ("all_gather", [(2, 1)], -10), "bytes -10: expected 0 to 2"),
+        ("price", ("all_gather", [(2, 1)], float("nan")), "bytes nan: expected 0 to 2"),
+        ("price", ("all_gather", [(2, 1)], 10**30), "expected 0 to 2"),
+        ("price_product", ("f32", (1, -2, 3, 4)), "a product's sizes -2: expected 0 to 2"),
+        ("price_kernel", (-1,), "bytes -1: expected 0 to 2"),
+    ],
+)
+def test_prices_are_of_sizes(kind, numbers, message):
+    with pytest.raises(shoal.InputError, match=message):
+        getattr(shoal.Machine.read("box"), kind)(*numbers)
 
 
 def test_too_many_devices_are_an_error():

@@ -20,10 +20,10 @@ constexpr size_t kMaxNesting = 256;
 /// An error where a text nests deeper, at the first bracket too many, or speaks
 /// of more values by number (`%r#7` of at least 8) than it has characters: the
 /// parser makes room for them before it knows who defines them; or has a
-/// `tensor.from_elements` of a type with more elements than that, for which the
-/// parser makes a list of them; or an `array<index: ...>`, whose elements'
-/// width it asks for and dies. What is in strings and comments does not count;
-/// what is binary is left to its reader.
+/// `tensor.from_elements`, or one of the dialect vector, of a type with more
+/// elements than that, of which the parser makes a list; or an `array<index:
+/// ...>`, whose elements' width it asks for and dies. What is in strings and
+/// comments does not count; what is binary is left to its reader.
 mlir::LogicalResult verifyText(llvm::MemoryBufferRef text,
                                mlir::MLIRContext *context);
 

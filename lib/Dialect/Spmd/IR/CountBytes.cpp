@@ -68,9 +68,16 @@ int64_t AllToAllOp::countBytes() {
                                groupSize(*this));
 }
 
+std::optional<int64_t> RaggedAllToAllOp::countMeanRows() {
+  int64_t most = std::min(typeOf(getInput()).getDimSize(0),
+                          typeOf(getOutput()).getDimSize(0));
+  return getMeanRows().value_or(most);
+}
+
 int64_t RaggedAllToAllOp::countBytes() {
-  return support::raggedAllToAllSize(
-      ::countBytes(getInput()), ::countBytes(getOutput()), groupSize(*this));
+  int64_t rows = typeOf(getOutput()).getDimSize(0);
+  int64_t row = rows ? ::countBytes(getOutput()) / rows : 0;
+  return support::raggedAllToAllSize(*countMeanRows() * row, groupSize(*this));
 }
 
 int64_t CollectivePermuteOp::countBytes() {

@@ -101,8 +101,16 @@ LogicalResult RaggedAllToAllOp::verify() {
   MeshOp mesh = verifyMesh(*this, getMeshAttr(), getAxes());
   if (!mesh)
     return failure();
-  return verifyRagged(*this, // (C1), (C2)
-                      sizeOf(getAxes().getAxes(), mesh.getMesh()),
-                      tensorTypeOf(getInput()), tensorTypeOf(getOutput()),
-                      tensorTypeOf(getSendSizes()));
+  auto input = tensorTypeOf(getInput()), output = tensorTypeOf(getOutput());
+  if (failed(verifyRagged(*this, // (C1), (C2)
+                          sizeOf(getAxes().getAxes(), mesh.getMesh()), input,
+                          output, tensorTypeOf(getSendSizes()))))
+    return failure();
+  int64_t most = std::min(input.getDimSize(0), output.getDimSize(0));
+  int64_t mean = getMeanRows().value_or(0);
+  if (mean >= 0 && mean <= most)
+    return success();
+  return emitOpError("expected mean_rows") // (C3)
+         << " of 0 to " << most << ", the rows of the smaller tensor, but got "
+         << mean;
 }

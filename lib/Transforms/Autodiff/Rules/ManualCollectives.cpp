@@ -222,12 +222,12 @@ struct RaggedAllToAll
     // Where in this device's output the others' rows are.
     Value came = swapped(b, op, op.getOutputOffsets());
     if (vjp.wants(0))
-      vjp.add(0, RaggedAllToAllOp::create(b, op.getInput().getType(),
-                                          op.getMeshAttr(), op.getAxesAttr(), g,
-                                          b.zeros(op.getInput().getType()),
-                                          came, op.getRecvSizes(),
-                                          swapped(b, op, op.getInputOffsets()),
-                                          op.getSendSizes(), StringAttr()));
+      vjp.add(0,
+              RaggedAllToAllOp::create(
+                  b, op.getInput().getType(), op.getMeshAttr(),
+                  op.getAxesAttr(), g, b.zeros(op.getInput().getType()), came,
+                  op.getRecvSizes(), swapped(b, op, op.getInputOffsets()),
+                  op.getSendSizes(), op.getMeanRowsAttr(), StringAttr()));
     if (vjp.wants(1))
       vjp.add(1, b.select(areSent(b, op, came), b.zeros(g.getType()), g));
     return success();

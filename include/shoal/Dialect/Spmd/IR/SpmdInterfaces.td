@@ -36,6 +36,11 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
         Support/CollectiveBytes.h.
       }], "int64_t", "countBytes", (ins), "", "return 0;">,
     InterfaceMethod<[{
+        How many rows a device gets on average, along the first dimension of the
+        result, of those that there is room for; nothing where all come.
+      }], "std::optional<int64_t>", "countMeanRows", (ins), "",
+      "return std::nullopt;">,
+    InterfaceMethod<[{
         Who sends to whom, of which these bytes are: what their time on the
         links between devices is computed by.
       }], "::shoal::CollectiveKind", "getCollectiveKind", (ins), "",

@@ -10,7 +10,8 @@ include "shoal/Dialect/Spmd/IR/SpmdOps.td"
 
 def Spmd_RaggedAllToAllOp
     : Spmd_Op<"ragged_all_to_all",
-              [Spmd_Collective, AllTypesMatch<["output", "result"]>,
+              [DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes", "countMeanRows", "getCollectiveKind"]>,
+               AllTypesMatch<["output", "result"]>,
                AllTypesMatch<["input_offsets", "send_sizes", "output_offsets", "recv_sizes"]>]> {
   let summary = "Each device sends as many rows as it likes to each";
   let description = [{
@@ -44,19 +45,23 @@ def Spmd_RaggedAllToAllOp
     both say, and no row of an output may be sent twice: else the program ends
     with an error.
 
-    Counted are (p - 1) / p of the rows of the smaller of both tensors, as if each
-    device got as many. The runtime counts what is really sent.
+    Counted are (p - 1) / p of `mean_rows` rows, as if each device got as many; of
+    the rows of the smaller of both tensors where it is not said. Only who writes
+    the program knows of how many rows there are in a buffer. The runtime counts
+    what is really sent.
 
     Constraints:
     * (C1) the two tensors have a dimension for the rows, the same other
       dimensions and one element type;
     * (C2) offsets and sizes are lists of k * p numbers of i32 or i64, k at
-      least 1.
+      least 1;
+    * (C3) `mean_rows` is at least 0 and at most the rows of the smaller tensor.
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$axes, Shoal_Tensor:$input,
                        Shoal_Tensor:$output, Shoal_Tensor:$input_offsets,
                        Shoal_Tensor:$send_sizes, Shoal_Tensor:$output_offsets,
-                       Shoal_Tensor:$recv_sizes, OptionalAttr<StrAttr>:$why);
+                       Shoal_Tensor:$recv_sizes, OptionalAttr<I64Attr>:$mean_rows,
+                       OptionalAttr<StrAttr>:$why);
   let results = (outs Shoal_Tensor:$result);
   let assemblyFormat = [{
     $mesh $axes $input `into` $output `send` `(` $input_offsets `,` $send_sizes `)`
