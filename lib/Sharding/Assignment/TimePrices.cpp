@@ -126,24 +126,23 @@ namespace {
 ///
 ///        a dimension of n rows                     here
 ///   (A1) p does not divide n                       n
-///   (A2) p divides n                               p; the first of these p *
-///   p,
-///                                                  as copies share what is
-///                                                  asked of a block by
-///                                                  elements
+///   (A2) p divides n                               p; the first one p * p, as
+///                                                  copies share what is asked
+///                                                  of a block by elements
 ///   (A3) where nothing is summed: split at both    none: nothing of it moves
 ///        ends alike, if p divides n or by nothing
 ///   (A4) where something is: split at neither end, none: what is scattered
 ///        behind such a one that p divides          finds room there first
 struct AlikeReshard {
-  Resharded value;
+  llvm::SmallVector<int64_t> shape;
+  Sharding source, target;
   /// Elements of the given tensor for each of this one.
   double scale = 1;
 
   std::string key() const {
     std::string key;
-    addListToKey(value.shape, key);
-    for (const Sharding *end : {&value.source, &value.target}) {
+    addListToKey(shape, key);
+    for (const Sharding *end : {&source, &target}) {
       for (const AxisList &axes : end->dims)
         addListToKey(axes, key);
       addListToKey(end->partial, key);
@@ -163,11 +162,8 @@ static std::optional<AlikeReshard> findAlike(const Resharded &given) {
     return !llvm::is_contained(given.target.partial, axis);
   });
   AlikeReshard alike;
-  Resharded &value = alike.value;
-  value.elementBytes = given.elementBytes;
-  value.mesh = given.mesh;
-  value.source.partial = given.source.partial;
-  value.target.partial = given.target.partial;
+  alike.source.partial = given.source.partial;
+  alike.target.partial = given.target.partial;
   double elements = 1;
   int64_t dropped = 1;
   bool isFirst = true;
@@ -190,16 +186,16 @@ static std::optional<AlikeReshard> findAlike(const Resharded &given) {
     isFirst &= !isEven;
     alike.scale *= isEven ? double(size) / own : 1;
     elements *= own;
-    value.shape.push_back(own);
-    value.source.dims.push_back(before);
-    value.target.dims.push_back(after);
+    alike.shape.push_back(own);
+    alike.source.dims.push_back(before);
+    alike.target.dims.push_back(after);
   }
   if (isFirst && dropped > 1) { // (A2)
     if (dropped % devices != 0)
       return std::nullopt;
-    value.shape.push_back(devices * devices);
-    value.source.dims.emplace_back();
-    value.target.dims.emplace_back();
+    alike.shape.push_back(devices * devices);
+    alike.source.dims.emplace_back();
+    alike.target.dims.emplace_back();
     alike.scale /= double(devices) * devices;
   }
   alike.scale *= dropped;
@@ -239,7 +235,8 @@ double TimePrices::reshard(const Resharded &value,
     return priceSteps(planSteps(value), value.elementBytes);
   auto [steps, isNew] = known.try_emplace(alike->key());
   if (isNew)
-    steps->second = planSteps(alike->value);
+    steps->second = planSteps({alike->shape, value.elementBytes, alike->source,
+                               alike->target, value.mesh});
   return priceSteps(steps->second, value.elementBytes * alike->scale);
 }
 
