@@ -23,10 +23,7 @@ public:
         total(problem.mesh.sizeOf(sums)) {
     llvm::erase_if(state.partial,
                    [&](AxisId axis) { return llvm::is_contained(sums, axis); });
-    size_t combinations = 1;
-    for (size_t i = 0; i < dimOf.size(); ++i)
-      combinations = std::min<size_t>(combinations * problem.shape.size(), 512);
-    isGreedy = combinations > 256;
+    isGreedy = !triesAllPlaces(problem.shape.size(), dimOf.size());
   }
 
   ScatterPlacement run() {
@@ -125,6 +122,13 @@ private:
 };
 
 } // namespace
+
+bool shoal::triesAllPlaces(size_t rank, size_t numAxes) {
+  size_t combinations = 1;
+  for (size_t i = 0; i < numAxes; ++i)
+    combinations = std::min<size_t>(combinations * rank, 512);
+  return combinations <= 256;
+}
 
 ScatterPlacement shoal::placeSums(const ReshardProblem &problem,
                                   const Sharding &source,

@@ -19,6 +19,10 @@ struct ScatterPlacement {
   double elements = 0;
 };
 
+/// Whether placeSums tries all places of so many axes, among which another
+/// dimension that is split at neither end changes nothing.
+bool triesAllPlaces(size_t rank, size_t numAxes);
+
 /// Tries each dimension for each of the idle axes `slices` and of the axes
 /// `sums` of partial sums; the rest of the way to `target` is priced by the
 /// bound, reshardBytes. Past a few hundred combinations only the first

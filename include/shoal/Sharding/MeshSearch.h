@@ -20,6 +20,10 @@ std::vector<llvm::SmallVector<int64_t>> listMeshShapes(int64_t devices,
 /// The mesh whose axes have these sizes, "x", "y", "z", "x3", ...
 Mesh meshOfShape(llvm::ArrayRef<int64_t> shape);
 
+/// Whether `whole` is the mesh with its axes `axis` and `axis + 1` as one, in
+/// the same device order.
+bool isWithOneAxis(const Mesh &whole, const Mesh &mesh, AxisId axis);
+
 /// Plans whose costs differ by a smaller share are as good as each other.
 inline constexpr double kSameCost = 1e-3;
 

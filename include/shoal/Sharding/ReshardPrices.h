@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/StringMap.h"
 #include <memory>
+#include <mutex>
 
 namespace shoal {
 
@@ -16,8 +17,8 @@ struct ReshardTable;
 
 /// What searches worked out of reshards, for those that follow, whose problems
 /// may be others: most of a search's time is in the plans of reshards. Its
-/// answers are the same. All searches price on one cluster, or all in bytes;
-/// for one thread.
+/// answers are the same. All searches price on one cluster, or all in bytes.
+/// Those over different meshes may run at once.
 class ReshardPrices {
 public:
   ReshardPrices();
@@ -27,6 +28,7 @@ public:
   assignment::ReshardTable &over(const AssignmentProblem &problem);
 
 private:
+  std::mutex mutex;
   llvm::StringMap<std::unique_ptr<assignment::ReshardTable>> tables;
 };
 

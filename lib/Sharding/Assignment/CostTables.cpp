@@ -237,7 +237,7 @@ double CostTables::nanosecondsOf(unsigned value, LayoutId from, LayoutId to) {
   auto [time, isNew] = sent.times.try_emplace(
       reshardKey(types[value], numbers[from], numbers[to]));
   if (isNew)
-    time->second = times->reshard(withManualDims(value, from, to));
+    time->second = times->reshard(withManualDims(value, from, to), sent.plans);
   return time->second;
 }
 

@@ -5,9 +5,9 @@
 #include "WholeAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/Parallel.h"
 #include <algorithm>
 #include <cmath>
 
@@ -290,18 +290,6 @@ struct Candidate {
 };
 } // namespace
 
-/// A mesh with two neighbouring axes as one, the first of which is `axis`.
-static bool isWithOneAxis(const Mesh &whole, const Mesh &mesh, AxisId axis) {
-  auto sizes = llvm::map_to_vector(
-      mesh.axes, [](const MeshAxis &own) { return own.size; });
-  sizes[axis] *= sizes[axis + 1];
-  sizes.erase(sizes.begin() + axis + 1);
-  return whole.deviceIds == mesh.deviceIds &&
-         llvm::equal(whole.axes, sizes, [](const MeshAxis &own, int64_t size) {
-           return own.size == size;
-         });
-}
-
 /// Over three and more axes the search begins at the cheapest plan over a mesh
 /// with two of them as one, which is a plan of this mesh, too: what it costs.
 static std::optional<double>
@@ -357,18 +345,37 @@ static void searchNear(llvm::MutableArrayRef<Candidate> candidates,
   }
 }
 
+/// What quick searches find. Those over meshes of as many axes run at once:
+/// none of them goes on from another.
+static std::vector<Candidate> searchQuickly(const AssignmentProblem &problem,
+                                            llvm::ArrayRef<Mesh> meshes,
+                                            const MeshSearchOptions &options) {
+  // The first mesh has the fewest axes.
+  double leastPrice = MeshSearch(problem, meshes[0], options).findLeastPrice();
+  std::vector<Candidate> candidates;
+  for (size_t begin = 0; begin < meshes.size();) {
+    const size_t axes = meshes[begin].axes.size();
+    auto alike = meshes.drop_front(begin).take_while(
+        [&](const Mesh &mesh) { return mesh.axes.size() == axes; });
+    std::vector<std::optional<Candidate>> found(alike.size());
+    llvm::parallelFor(0, alike.size(), [&](size_t i) {
+      MeshSearch search(problem, alike[i], options, leastPrice);
+      beginAtFewerAxes(search, alike[i], candidates);
+      if (std::optional<MeshPlan> plan = search.run(SearchEffort::Quick))
+        found[i].emplace(begin + i, std::move(search), std::move(*plan));
+    });
+    for (std::optional<Candidate> &candidate : found)
+      if (candidate)
+        candidates.push_back(std::move(*candidate));
+    begin += alike.size();
+  }
+  return candidates;
+}
+
 std::vector<MeshPlan> shoal::searchMeshes(const AssignmentProblem &problem,
                                           llvm::ArrayRef<Mesh> meshes,
                                           const MeshSearchOptions &options) {
-  std::vector<Candidate> candidates;
-  // The first mesh has the fewest axes.
-  double leastPrice = MeshSearch(problem, meshes[0], options).findLeastPrice();
-  for (auto [i, mesh] : llvm::enumerate(meshes)) {
-    MeshSearch search(problem, mesh, options, leastPrice);
-    beginAtFewerAxes(search, mesh, candidates);
-    if (std::optional<MeshPlan> plan = search.run(SearchEffort::Quick))
-      candidates.push_back({i, std::move(search), std::move(*plan)});
-  }
+  std::vector<Candidate> candidates = searchQuickly(problem, meshes, options);
   llvm::sort(candidates, [](const Candidate &a, const Candidate &b) {
     return std::pair(a.plan.cost, a.mesh) < std::pair(b.plan.cost, b.mesh);
   });

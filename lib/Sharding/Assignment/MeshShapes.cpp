@@ -3,6 +3,7 @@
 
 #include "shoal/Sharding/MeshSearch.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace shoal;
 
@@ -46,4 +47,15 @@ Mesh shoal::meshOfShape(llvm::ArrayRef<int64_t> shape) {
     mesh.axes.push_back({std::move(name), 1, size, size});
   }
   return mesh;
+}
+
+bool shoal::isWithOneAxis(const Mesh &whole, const Mesh &mesh, AxisId axis) {
+  auto sizes = llvm::map_to_vector(
+      mesh.axes, [](const MeshAxis &own) { return own.size; });
+  sizes[axis] *= sizes[axis + 1];
+  sizes.erase(sizes.begin() + axis + 1);
+  return whole.deviceIds == mesh.deviceIds &&
+         llvm::equal(whole.axes, sizes, [](const MeshAxis &own, int64_t size) {
+           return own.size == size;
+         });
 }

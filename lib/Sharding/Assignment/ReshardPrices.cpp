@@ -29,6 +29,7 @@ static std::string keyOf(const AssignmentProblem &problem) {
 }
 
 ReshardTable &ReshardPrices::over(const AssignmentProblem &problem) {
+  std::lock_guard lock(mutex);
   std::unique_ptr<ReshardTable> &table = tables[keyOf(problem)];
   if (!table)
     table = std::make_unique<ReshardTable>();

@@ -4,11 +4,20 @@
 #ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_RESHARDTABLE_H
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_RESHARDTABLE_H
 
+#include "shoal/Machine/DeviceGroups.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include <cassert>
 
 namespace shoal::assignment {
+
+/// A collective of a plan, and the elements that it sends.
+struct SentStep {
+  CollectiveKind kind;
+  GroupCounts group;
+  double elements;
+};
+using SentSteps = llvm::SmallVector<SentStep, 2>;
 
 /// Reshards over one mesh, whatever problem they are of.
 struct ReshardTable {
@@ -20,6 +29,8 @@ struct ReshardTable {
   llvm::DenseMap<uint64_t, double> planned, bounds;
   /// By type, from and to: nanoseconds.
   llvm::DenseMap<uint64_t, double> times;
+  /// By AlikeReshard's key, of which there are far fewer.
+  llvm::StringMap<SentSteps> plans;
 };
 
 /// The number of a text in a map of them, a new one where it is new.

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "TimePrices.h"
+#include "../ScatterPlacement.h"
 #include "../StepCost.h"
+#include "Keys.h"
+#include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
@@ -51,13 +54,17 @@ static GroupCounts countGroup(const Cluster &cluster, const AxisList &axes,
   return apart;
 }
 
+static double priceCounted(const Cluster &cluster, CollectiveKind kind,
+                           const GroupCounts &counts, double bytes) {
+  return inNanoseconds(
+      priceCollective(cluster, kind, counts, wholeBytes(bytes, 1)));
+}
+
 double TimePrices::priceGroup(CollectiveKind kind, const AxisList &axes,
                               const Mesh &mesh, double bytes) const {
   if (bytes <= 0 || mesh.sizeOf(axes) == 1)
     return 0;
-  return inNanoseconds(priceCollective(cluster, kind,
-                                       countGroup(cluster, axes, mesh),
-                                       std::llround(std::ceil(bytes))));
+  return priceCounted(cluster, kind, countGroup(cluster, axes, mesh), bytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,17 +119,128 @@ static AxisList listMoved(const VisitedStep &step, const Mesh &mesh) {
   return moved;
 }
 
-double TimePrices::reshard(const Resharded &value) const {
+namespace {
+/// A reshard with the same plan, of a tensor of which each step sends the same
+/// share. Where all devices divide a dimension, all blocks on the way are even,
+/// so of its length nothing but that matters. On p devices:
+///
+///        a dimension of n rows                     here
+///   (A1) p does not divide n                       n
+///   (A2) p divides n                               p; the first of these p *
+///   p,
+///                                                  as copies share what is
+///                                                  asked of a block by
+///                                                  elements
+///   (A3) where nothing is summed: split at both    none: nothing of it moves
+///        ends alike, if p divides n or by nothing
+///   (A4) where something is: split at neither end, none: what is scattered
+///        behind such a one that p divides          finds room there first
+struct AlikeReshard {
+  Resharded value;
+  /// Elements of the given tensor for each of this one.
+  double scale = 1;
+
+  std::string key() const {
+    std::string key;
+    addListToKey(value.shape, key);
+    for (const Sharding *end : {&value.source, &value.target}) {
+      for (const AxisList &axes : end->dims)
+        addListToKey(axes, key);
+      addListToKey(end->partial, key);
+    }
+    return key;
+  }
+};
+} // namespace
+
+/// Nothing where devices have an order of their own, or numbers would overflow.
+static std::optional<AlikeReshard> findAlike(const Resharded &given) {
+  constexpr double kMostElements = 1e15;
+  if (given.targetMesh || !given.mesh->deviceIds.empty())
+    return std::nullopt;
+  const int64_t devices = given.mesh->numDevices();
+  const bool isSummed = llvm::any_of(given.source.partial, [&](AxisId axis) {
+    return !llvm::is_contained(given.target.partial, axis);
+  });
+  AlikeReshard alike;
+  Resharded &value = alike.value;
+  value.elementBytes = given.elementBytes;
+  value.mesh = given.mesh;
+  value.source.partial = given.source.partial;
+  value.target.partial = given.target.partial;
+  double elements = 1;
+  int64_t dropped = 1;
+  bool isFirst = true;
+  // Whether sums find room in front of dimensions that nothing splits.
+  bool isRoom = false;
+  const bool triesAll =
+      triesAllPlaces(given.shape.size(), given.mesh->axes.size());
+  for (auto [size, before, after] :
+       llvm::zip_equal(given.shape, given.source.dims, given.target.dims)) {
+    bool isEven = size > 0 && size % devices == 0;
+    bool isUnsplit = before.empty() && after.empty();
+    bool isKept = isSummed ? !isUnsplit || !isRoom || !triesAll          // (A4)
+                           : before != after || (!isEven && !isUnsplit); // (A3)
+    isRoom |= isUnsplit && isEven;
+    if (!isKept) {
+      dropped *= shardSize(size, given.mesh->sizeOf(before));
+      continue;
+    }
+    int64_t own = !isEven ? size : isFirst ? devices * devices : devices;
+    isFirst &= !isEven;
+    alike.scale *= isEven ? double(size) / own : 1;
+    elements *= own;
+    value.shape.push_back(own);
+    value.source.dims.push_back(before);
+    value.target.dims.push_back(after);
+  }
+  if (isFirst && dropped > 1) { // (A2)
+    if (dropped % devices != 0)
+      return std::nullopt;
+    value.shape.push_back(devices * devices);
+    value.source.dims.emplace_back();
+    value.target.dims.emplace_back();
+    alike.scale /= double(devices) * devices;
+  }
+  alike.scale *= dropped;
+  if (elements > kMostElements)
+    return std::nullopt;
+  return alike;
+}
+
+SentSteps TimePrices::planSteps(const Resharded &value) const {
   const auto &[shape, elementBytes, source, target, mesh, targetMesh] = value;
-  double time = 0;
+  SentSteps steps;
   visitSteps({shape, *mesh, targetMesh}, source,
              planReshard(shape, source, target, *mesh, targetMesh),
              [&](const VisitedStep &step) {
-               if (std::optional<CollectiveKind> kind = kindOf(step.kind))
-                 time += priceGroup(*kind, listMoved(step, *mesh), *mesh,
-                                    elementBytes * step.elements);
+               AxisList moved = listMoved(step, *mesh);
+               std::optional<CollectiveKind> kind = kindOf(step.kind);
+               if (kind && step.elements > 0 && mesh->sizeOf(moved) > 1)
+                 steps.push_back(
+                     {*kind, countGroup(cluster, moved, *mesh), step.elements});
              });
+  return steps;
+}
+
+double TimePrices::priceSteps(const SentSteps &steps,
+                              double elementBytes) const {
+  double time = 0;
+  for (const SentStep &step : steps)
+    time += priceCounted(cluster, step.kind, step.group,
+                         elementBytes * step.elements);
   return time;
+}
+
+double TimePrices::reshard(const Resharded &value,
+                           llvm::StringMap<SentSteps> &known) const {
+  std::optional<AlikeReshard> alike = findAlike(value);
+  if (!alike)
+    return priceSteps(planSteps(value), value.elementBytes);
+  auto [steps, isNew] = known.try_emplace(alike->key());
+  if (isNew)
+    steps->second = planSteps(alike->value);
+  return priceSteps(steps->second, value.elementBytes * alike->scale);
 }
 
 //===----------------------------------------------------------------------===//

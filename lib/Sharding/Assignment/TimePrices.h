@@ -4,6 +4,7 @@
 #ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_TIMEPRICES_H
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_TIMEPRICES_H
 
+#include "ReshardTable.h"
 #include "shoal/Machine/StepTime.h"
 #include "shoal/Sharding/Assignment.h"
 
@@ -26,8 +27,10 @@ class TimePrices {
 public:
   explicit TimePrices(const Cluster &cluster) : cluster(cluster) {}
 
-  /// Of the steps of planReshard's plan.
-  double reshard(const Resharded &value) const;
+  /// Of the steps of planReshard's plan. `known`: the plans of reshards that
+  /// are alike, over this mesh.
+  double reshard(const Resharded &value,
+                 llvm::StringMap<SentSteps> &known) const;
 
   /// Of an op that multiplies and sums, split by `choice`; nothing of others.
   /// The product reads and writes `bytes`.
@@ -40,6 +43,8 @@ public:
                   double bytes) const;
 
 private:
+  SentSteps planSteps(const Resharded &value) const;
+  double priceSteps(const SentSteps &steps, double elementBytes) const;
   double priceGroup(CollectiveKind kind, const AxisList &axes, const Mesh &mesh,
                     double bytes) const;
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 from shoal.models.config import ModelConfig
@@ -35,6 +36,10 @@ __all__ = ["LayerBound", "around_bound", "update_bound"]
 
 # Bytes of an element that AdamW reads or writes beside its gradient: master, two moments, what is computed with.
 _UPDATED = 14
+# What is sent in a layer depends on, beside whether it is computed again as a whole.
+_SENDING = attrgetter(
+    "tp", "cp", "ep", "etp", "sequence_parallel", "cp_comm_type", "dispatch", "micro_batch", "device_tokens", "width"
+)
 
 
 class _Counts:
@@ -142,7 +147,9 @@ class LayerBound:
         computed = attention_seconds(setting, self._kind, self._machine) if setting.mapping.fused_attention else 0.0
         computed += self._products(setting, sizes) + self._kernels(setting, sizes)
         computed += rounding_seconds(setting, self._kind, self._machine) + sorting_seconds(setting, self._kind, self._machine)
-        return self._sent(setting, sizes), computed + self._added(setting)
+        again = setting.mapping.recompute == "full"
+        sent = self._once(("sent", *_SENDING(setting.mapping), again), lambda: self._sent(setting, sizes))
+        return sent, computed + self._added(setting)
 
     def _added(self, setting: Setting) -> float:
         """Of a micro-batch's gradients, as its costs have them."""

@@ -5,12 +5,14 @@
 Devices along dp that hold no expert of the same copy run the same layer, and exchange nothing while a micro-batch passes:
 a layer's program is that of the fewest devices that its groups need, and mappings that differ in dp, pp, stages or the
 number of micro-batches share it. With ZeRO-3, too: each layer then has its parameters whole, and what gathers them and sums
-their gradients is in the optimizer's program.
+their gradients is in the optimizer's programs: one of experts, one of all else, which other groups of experts share.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -70,9 +72,10 @@ def _around_mapping(mapping: Mapping) -> Mapping:
     return _without_experts(mapping.replace(recompute="none"))
 
 
-def _optimizer_mapping(mapping: Mapping) -> Mapping:
-    """That of the optimizer's program, which knows no micro-batches."""
-    return _alone(mapping.replace(recompute="none", dispatch="alltoall"), mapping.stage_devices, micro_batch=1)
+def _optimizer_mapping(mapping: Mapping, of_experts: bool) -> Mapping:
+    """That of the optimizer's programs, which know no micro-batches, and but for that of experts no groups of these."""
+    groups = {} if of_experts else {"ep": 1, "etp": mapping.tp}
+    return _alone(mapping.replace(recompute="none", dispatch="alltoall", **groups), mapping.stage_devices, micro_batch=1)
 
 
 # What parts' programs depend on.
@@ -82,13 +85,16 @@ _NAMES = {
     "dense": (*_EACH, "micro_batch", "recompute", "products_again", "stored"),
     "around": (*_EACH, "micro_batch", "mtp"),
     "optimizer": (*_EACH, "stage_devices", "ep", "etp", "zero", "mtp", "sum_type"),
+    # The optimizer's two programs.
+    "experts": (*_EACH, "stage_devices", "ep", "etp", "zero", "sum_type"),
+    "others": (*_EACH, "stage_devices", "zero", "mtp", "sum_type"),
 }
 _KEYS = {part: attrgetter(*names) for part, names in _NAMES.items()}
 
 
 def names_of(part: str) -> tuple[str, ...]:
-    """Fields and properties of a mapping that a part's program depends on. part: "layer", of experts, "dense", "around" or
-    "optimizer"."""
+    """Fields and properties of a mapping that a part's program depends on. part: "layer", of experts, "dense", "around",
+    "optimizer", or of its two programs "experts" and "others"."""
     return _NAMES[part]
 
 
@@ -104,7 +110,7 @@ def _alone(mapping: Mapping, devices: int, **fields: Any) -> Mapping:
 
 
 # Parts by how long their programs take to simulate, the longest first.
-_ORDER = ("layer", "optimizer", "dense", "around")
+_ORDER = ("layer", "others", "dense", "experts", "around")
 
 
 def in_threads(items: Sequence[Any], call: Callable[[Any], Any], count: int = 2) -> list[Any]:
@@ -169,6 +175,8 @@ class Programs:
         self._own = {name: self._options.pop(name) for name in ("with_experts", "by_products", "filled") if name in self._options}
         self._made: dict[Hashable, Any] = {}
         self._holding = Holding(self.kinds)
+        has_experts = any(kind.has_experts for kind in self.kinds)
+        self._of_optimizer = ("others", "experts") if has_experts else ("others",)
         # How many programs were.
         self.simulated = 0
 
@@ -220,8 +228,12 @@ class Programs:
 
     def optimizer(self, mapping: Mapping) -> tuple[list[Costs], Costs]:
         """Of a layer of each kind, and of what is around."""
-        made = self._made["optimizer", key_of("optimizer", mapping)]
-        return [optimizer_costs(made, f"layers.{kind.first}") for kind in self.kinds], optimizer_costs(made, "around")
+        made = [self._made[key] for key in self._keys("optimizer", mapping)]
+
+        def costs(name: str) -> Costs:
+            return functools.reduce(operator.add, (optimizer_costs(each, name) for each in made))
+
+        return [costs(f"layers.{kind.first}") for kind in self.kinds], costs("around")
 
     def held(self, mapping: Mapping) -> Held:
         """Bytes of parameters and their state."""
@@ -229,7 +241,13 @@ class Programs:
 
     def has(self, part: Part, mapping: Mapping) -> bool:
         """Whether it was made."""
-        return self.key(part, mapping) in self._made
+        return all(key in self._made for key in self._keys(part, mapping))
+
+    def _keys(self, part: Part, mapping: Mapping) -> list[Hashable]:
+        """Of all its programs."""
+        if part != "optimizer":
+            return [self.key(part, mapping)]
+        return [self.key(each, mapping) for each in self._of_optimizer]
 
     def key(self, part: Part, mapping: Mapping) -> Hashable:
         """What its program is known by: "around", "optimizer", or a kind of layers."""
@@ -245,8 +263,12 @@ class Programs:
         if part == "around":
             alone = _around_mapping(mapping)
             return [_Job(part, self.key(part, mapping), alone, lambda: around_program(self.setting(alone)))]
-        whole = _optimizer_mapping(mapping)
-        return [_Job(part, self.key(part, mapping), whole, lambda: optimizer_program(self.setting(whole), self.kinds))]
+        return [self._of_parameters(each, mapping) for each in self._of_optimizer]
+
+    def _of_parameters(self, part: str, mapping: Mapping) -> _Job:
+        of_experts = part == "experts"
+        alone = _optimizer_mapping(mapping, of_experts)
+        return _Job(part, self.key(part, mapping), alone, lambda: optimizer_program(self.setting(alone), self.kinds, of_experts))
 
     def _of_layer(self, kind: Kind, mapping: Mapping) -> _Job:
         setting = self.setting(layer_mapping(mapping, kind.has_experts))

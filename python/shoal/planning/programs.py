@@ -3,7 +3,7 @@
 """The programs that a plan simulates: one layer of each kind forward and back, and what stands around layers.
 
 A whole model's program would say the same of each of its layers. Each device leaves the gradients of its own tokens, as
-micro-batches add theirs up, and the optimiser's program begins with the sums over devices. Of a layer nothing else comes
+micro-batches add theirs up, and the optimiser's programs begin with the sums over devices. Of a layer nothing else comes
 out, so that what two layers hold more than one is their parameters and what the backward pass finds saved.
 """
 
@@ -320,9 +320,23 @@ def around_program(setting: Setting) -> Program:
     return trace_program(step, (params, xs, tokens), layout.mesh, in_shardings=shardings, name="around")
 
 
-def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
+def _only(tree: Tree, of_experts: bool) -> Tree:
+    """Of a layer's tree what experts have, or all else."""
+    moe = {name: node for name, node in tree.get("moe", {}).items() if (name in OF_EXPERTS) == of_experts}
+    rest = {} if of_experts else {name: node for name, node in tree.items() if name != "moe"}
+    return {**rest, "moe": moe} if moe else rest
+
+
+def _parts(named: dict[str, Tree], of_experts: bool) -> dict[str, Tree]:
+    """That of each tree, without those that have none; None stays, where there is one device."""
+    parts = {name: tree and _only(tree, of_experts) for name, tree in named.items()}
+    return {name: part for name, part in parts.items() if part != {}}
+
+
+def optimizer_program(setting: Setting, kinds: list[Kind], of_experts: bool) -> Program:
     """AdamW of one layer of each kind, and of what is around, from the gradients that devices have: new parameters, which are
-    gathered, with ZeRO-3 by the next layers that need them."""
+    gathered, with ZeRO-3 by the next layers that need them. of_experts: of their parameters alone, or of all others, which
+    know nothing of groups of experts."""
     config, layout = setting.config, setting.layout
     named = {f"layers.{kind.first}": setting.shapes["layers"][kind.first] for kind in kinds} | {"around": _around_shapes(setting)}
     whole = {name: parameters.shardings_of(shapes, config.moe, layout) for name, shapes in named.items()}
@@ -331,6 +345,7 @@ def optimizer_program(setting: Setting, kinds: list[Kind]) -> Program:
     parts = {name: _zero_shardings(setting, masters[name], whole[name]) for name in masters}
     kept = parts if setting.mapping.zero else whole
     left = {name: _left_in(setting, masters[name], whole[name]) for name in masters}
+    masters, grads, kept, whole, left = (_parts(trees, of_experts) for trees in (masters, grads, kept, whole, left))
     optimizer = optim.adamw(1e-4)
     # Types alone: arrays of this size are not made.
     begin = trace_program(lambda trees: {name: optimizer.init(tree) for name, tree in trees.items()}, (masters,), None, name="init")
