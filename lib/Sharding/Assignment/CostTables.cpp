@@ -212,13 +212,16 @@ double CostTables::priceReshard(unsigned value, LayoutId from, LayoutId to,
   const Mesh *targetMesh = source.deviceOrder != target.deviceOrder
                                ? &meshes[target.deviceOrder]
                                : nullptr;
+  auto priceOf = [&](llvm::ArrayRef<int64_t> shape, const Sharding &source,
+                     const Sharding &target) {
+    return price(
+        Resharded{shape, type.elementBytes, source, target, mesh, targetMesh});
+  };
   if (type.manualAxes.empty())
-    return price(type.shape, source.sharding, target.sharding, *mesh,
-                 targetMesh);
-  return price(withManualDim(type.shape, type.manualAxes, problem.mesh),
-               withManualDim(source.sharding, type.manualAxes),
-               withManualDim(target.sharding, type.manualAxes), *mesh,
-               targetMesh);
+    return priceOf(type.shape, source.sharding, target.sharding);
+  return priceOf(withManualDim(type.shape, type.manualAxes, problem.mesh),
+                 withManualDim(source.sharding, type.manualAxes),
+                 withManualDim(target.sharding, type.manualAxes));
 }
 
 double CostTables::elementsOf(unsigned value, LayoutId from, LayoutId to,
@@ -227,15 +230,13 @@ double CostTables::elementsOf(unsigned value, LayoutId from, LayoutId to,
       (byPlan ? sent.planned : sent.bounds)
           .try_emplace(reshardKey(shapes[value], numbers[from], numbers[to]));
   if (isNew)
-    elements->second = priceReshard(
-        value, from, to,
-        [&](llvm::ArrayRef<int64_t> shape, const Sharding &source,
-            const Sharding &target, const Mesh &mesh, const Mesh *targetMesh) {
-          return byPlan
-                     ? plannedElements(shape, source, target, mesh, targetMesh)
-                     : reshardBytes(shape, /*elementBytes=*/1, source, target,
-                                    problem.mesh, targetMesh != nullptr);
-        });
+    elements->second = priceReshard(value, from, to, [&](const Resharded &own) {
+      return byPlan ? plannedElements(own.shape, own.source, own.target,
+                                      *own.mesh, own.targetMesh)
+                    : reshardBytes(own.shape, /*elementBytes=*/1, own.source,
+                                   own.target, problem.mesh,
+                                   own.targetMesh != nullptr);
+    });
   return elements->second;
 }
 
@@ -243,15 +244,9 @@ double CostTables::nanosecondsOf(unsigned value, LayoutId from, LayoutId to) {
   auto [time, isNew] = sent.times.try_emplace(
       reshardKey(types[value], numbers[from], numbers[to]));
   if (isNew)
-    time->second = priceReshard(
-        value, from, to,
-        [&](llvm::ArrayRef<int64_t> shape, const Sharding &source,
-            const Sharding &target, const Mesh &mesh, const Mesh *targetMesh) {
-          return times->reshard({llvm::to_vector(shape),
-                                 problem.values[value].elementBytes, source,
-                                 target, &mesh, targetMesh},
-                                sent.plans);
-        });
+    time->second = priceReshard(value, from, to, [&](const Resharded &own) {
+      return times->reshard(own, sent.plans);
+    });
   return time->second;
 }
 

@@ -12,9 +12,9 @@ namespace shoal::assignment {
 
 /// A value that changes its sharding.
 struct Resharded {
-  llvm::SmallVector<int64_t> shape;
+  llvm::ArrayRef<int64_t> shape;
   int64_t elementBytes;
-  Sharding source, target;
+  const Sharding &source, &target;
   /// In the source's device order, and in the target's; that is null where it
   /// is the same.
   const Mesh *mesh, *targetMesh = nullptr;
