@@ -51,9 +51,8 @@ inline void registerShoalPasses() {
   registerShoalPipelines();
 }
 
-/// What LLVM gives up on, as a parser of MLIR's that makes a list of four
-/// billion entries for a type's elements, and memory that is not there end the
-/// tool with one line.
+/// What LLVM gives up on, as a list that grows past four billion entries, and
+/// memory that is not there end the tool with one line.
 inline void reportFatalErrors() {
   auto end = [](void *, const char *reason, bool) {
     llvm::errs() << "error: LLVM gives up: " << reason << '\n';

@@ -46,6 +46,16 @@ TEST(Census, EveryOpIsDrawn) {
   EXPECT_GT(known, 40u);
 }
 
+// Without LLVM's call for bug reports.
+TEST(FatalErrors, EndWithOneLine) {
+  auto giveUp = [] {
+    shoal::reportFatalErrors();
+    llvm::report_fatal_error("SmallVector unable to grow");
+  };
+  EXPECT_EXIT(giveUp(), testing::ExitedWithCode(1),
+              "^error: LLVM gives up: SmallVector unable to grow\n$");
+}
+
 // Seeds whose programs had arguments of up to 7e8 elements, and infinities.
 TEST(LargePrograms, HoldWhatTheirSizeAllows) {
   auto owner = makeContext();
