@@ -136,8 +136,9 @@ void Layers::align(unsigned seed) {
     chains[chain].first = layer - int(place[op]);
     work.push_back(chain);
   };
-  for (size_t i = 0; i < work.size(); ++i) {
-    unsigned middle = chains[work[i]].ops[chains[work[i]].ops.size() / 2];
+  for (size_t done = 0; done < work.size();) { // visits add to it
+    const auto &ops = chains[work[done++]].ops;
+    unsigned middle = ops[ops.size() / 2];
     int layer = layerOf(middle);
     for (unsigned value : problem.ops[middle].operands)
       visit(valueOps.makerOf[value], layer);

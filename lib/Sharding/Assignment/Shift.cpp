@@ -116,7 +116,7 @@ void ShiftWalk::matchUsers(unsigned from, unsigned to,
                            llvm::ArrayRef<uint64_t> by) {
   Users users = usersOf(from, by), others = usersOf(to, by);
   for (auto &[key, same] : users) {
-    auto found = others.find(key);
+    auto *found = others.find(key);
     if (found == others.end() || found->second.size() != same.size())
       continue;
     for (auto [user, other] : llvm::zip_equal(same, found->second))
@@ -126,8 +126,8 @@ void ShiftWalk::matchUsers(unsigned from, unsigned to,
 
 Shift ShiftWalk::run(unsigned from, unsigned to) {
   match(from, to);
-  for (size_t i = 0; i < work.size(); ++i) {
-    unsigned op = work[i], other = shift.next[op];
+  for (size_t done = 0; done < work.size();) { // matches add to it
+    unsigned op = work[done++], other = shift.next[op];
     for (auto [value, image] :
          llvm::zip_equal(problem.ops[op].operands, problem.ops[other].operands))
       match(valueOps.makerOf[value], valueOps.makerOf[image]);
