@@ -98,10 +98,16 @@ double ExchangePrice::gathers(unsigned result, const TensorSize &size) const {
   return slabElementsSent(block, group) * size.elementBytes;
 }
 
+/// Devices that split it combine what they have at once, as no addends are left
+/// of a maximum or a product.
+static bool isCombined(const Factor &factor) {
+  return factor.kind == FactorKind::Reduction && !isSum(factor);
+}
+
 double ExchangePrice::reductions(llvm::ArrayRef<TensorSize> results) const {
   int64_t group = 1;
   for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes))
-    if (factor.kind == FactorKind::Reduction && !isSum(factor))
+    if (isCombined(factor))
       group *= mesh.sizeOf(axes);
   double bytes = 0;
   for (auto [size, dims] : llvm::zip_equal(results, rule.results))
@@ -113,9 +119,7 @@ double ExchangePrice::reductions(llvm::ArrayRef<TensorSize> results) const {
 /// Whether any choice of the op sends anything by itself.
 static bool exchanges(const FactorRule &rule) {
   return !rule.windows.empty() || !rule.gathers.empty() ||
-         llvm::any_of(rule.factors, [](const Factor &factor) {
-           return factor.kind == FactorKind::Reduction && !isSum(factor);
-         });
+         llvm::any_of(rule.factors, isCombined);
 }
 
 double shoal::exchangedBytes(const FactorRule &rule,

@@ -72,6 +72,7 @@ static std::optional<Sharding> shardingOf(const DimFactors &dims,
                                           const FactorRule &rule,
                                           const FactorSharding &choice,
                                           const Mesh &mesh) {
+  // One object on all ways out is built where the caller has it.
   std::optional<Sharding> sharding(std::in_place);
   sharding->dims.resize(dims.size());
   for (auto [dim, result] : llvm::zip_equal(dims, sharding->dims)) {

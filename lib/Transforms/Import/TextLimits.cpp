@@ -147,21 +147,20 @@ static size_t findTooManyValues(StringRef text) {
 // Types that make the parser die, or work without end
 //===----------------------------------------------------------------------===//
 
-/// The place of the first such name with something wrong behind it; npos where
-/// there is none. An op's name is a string in its generic form.
-static size_t findName(StringRef text, StringRef wanted,
-                       function_ref<bool(StringRef behind)> isWrong) {
-  auto isFound = [&](StringRef name, size_t next) {
-    return name == wanted && isWrong(text.drop_front(next));
-  };
+/// The place of the first name with something wrong behind it; npos where there
+/// is none. An op's name is a string in its generic form.
+static size_t
+findName(StringRef text,
+         function_ref<bool(StringRef name, StringRef behind)> isWrong) {
   for (size_t place = 0; place < text.size();) {
     StringRef name = takeName(text.drop_front(place));
     size_t next = skipOthers(text, place);
-    if (text[place] == '"' && isFound(text.slice(place + 1, next - 1), next))
+    if (text[place] == '"' &&
+        isWrong(text.slice(place + 1, next - 1), text.drop_front(next)))
       return place;
     if (next == place)
       next += std::max<size_t>(name.size(), 1);
-    if (isFound(name, next))
+    if (isWrong(name, text.drop_front(next)))
       return place;
     place = next;
   }
@@ -176,9 +175,9 @@ static bool consumeToken(StringRef &text, StringRef token) {
   return text.consume_front(token);
 }
 
-static bool isOfIndices(StringRef behindArray) {
-  return consumeToken(behindArray, "<") && consumeToken(behindArray, "index") &&
-         takeName(behindArray).empty();
+static bool isArrayOfIndices(StringRef name, StringRef behind) {
+  return name == "array" && consumeToken(behind, "<") &&
+         consumeToken(behind, "index") && takeName(behind).empty();
 }
 
 /// What stands behind `!name =` in a text, by name.
@@ -248,19 +247,24 @@ LogicalResult shoal::verifyText(llvm::MemoryBufferRef text,
            << "value numbers up to here ask for more values than the text has "
               "characters, "
            << text.getBufferSize();
-  if (size_t place = findName(text.getBuffer(), "array", isOfIndices);
+  if (size_t place = findName(text.getBuffer(), isArrayOfIndices);
       place != StringRef::npos)
     return emitErrorAt(text, place, context)
            << "an array's elements are integers or floats, not index";
-  llvm::StringMap<StringRef> named = listNamedTypes(text.getBuffer());
-  auto hasTooMany = [&](StringRef behindOp) {
-    return countElements(behindOp, named) > text.getBufferSize();
+  StringRef op; // the last one that lists elements
+  std::optional<llvm::StringMap<StringRef>> named;
+  auto listsTooMany = [&](StringRef name, StringRef behind) {
+    if (!llvm::is_contained(kListingOps, name))
+      return false;
+    if (!named)
+      named = listNamedTypes(text.getBuffer());
+    op = name;
+    return countElements(behind, *named) > text.getBufferSize();
   };
-  for (StringRef op : kListingOps)
-    if (size_t place = findName(text.getBuffer(), op, hasTooMany);
-        place != StringRef::npos)
-      return emitErrorAt(text, place, context)
-             << "'" << op << "' op has a type of more elements than the text "
-             << "has characters, " << text.getBufferSize();
+  if (size_t place = findName(text.getBuffer(), listsTooMany);
+      place != StringRef::npos)
+    return emitErrorAt(text, place, context)
+           << "'" << op << "' op has a type of more elements than the text has "
+           << "characters, " << text.getBufferSize();
   return success();
 }

@@ -28,6 +28,14 @@ static std::unique_ptr<mlir::MLIRContext> makeContext() {
   return context;
 }
 
+/// Of large programs for 2 or 4 devices.
+static Generators makeLargeGenerators() {
+  ProgramKind kind;
+  kind.isLarge = true;
+  kind.devices = {2, 4};
+  return Generators::all().ofKind(kind);
+}
+
 TEST(Census, EveryOpIsDrawn) {
   auto owner = makeContext();
   mlir::MLIRContext &context = *owner;
@@ -60,12 +68,9 @@ TEST(FatalErrors, EndWithOneLine) {
 TEST(LargePrograms, HoldWhatTheirSizeAllows) {
   auto owner = makeContext();
   mlir::MLIRContext &context = *owner;
-  ProgramKind kind;
-  kind.isLarge = true;
-  kind.devices = {2, 4};
-  Generators generators = Generators::all().ofKind(kind);
+  Generators large = makeLargeGenerators();
   for (uint64_t seed : {41043, 42955, 43143, 44086, 65118, 65132, 65592}) {
-    Program program = makeProgram(context, generators, seed);
+    Program program = makeProgram(context, large, seed);
     for (mlir::Type type : program.entry.getArgumentTypes())
       EXPECT_LE(mlir::cast<mlir::ShapedType>(type).getNumElements(), 1 << 23)
           << "seed " << seed;
@@ -132,10 +137,7 @@ static std::pair<int64_t, int64_t> extentOf(const Program &program) {
 TEST(Generators, LargeProgramsReachThresholds) {
   auto owner = makeContext();
   mlir::MLIRContext &context = *owner;
-  ProgramKind kind;
-  kind.isLarge = true;
-  kind.devices = {2, 4};
-  Generators large = Generators::all().ofKind(kind);
+  Generators large = makeLargeGenerators();
   int numLarge = 0, numOnFour = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     auto [most, devices] = extentOf(makeProgram(context, large, seed));
