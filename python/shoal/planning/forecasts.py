@@ -23,11 +23,11 @@ from shoal.frontend.tracing import Program
 from shoal.models import parameters
 from shoal.models.config import ModelConfig
 from shoal.moe.layout import Layout
-from shoal.planning.exchanges import with_filled_rows
 from shoal.planning.arithmetic import saved_in_8_bits
 from shoal.planning.again import forward_rows, unsaved_bytes
 from shoal.planning.beside_products import regathered_bytes
 from shoal.planning.costs import Costs, around_costs, layer_costs, optimizer_costs
+from shoal.planning.exchanges import with_filled_rows
 from shoal.planning.kernels import LOSS
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Held, Holding, gathered_bytes, weight_bytes

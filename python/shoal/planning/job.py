@@ -15,8 +15,8 @@ from shoal.moe.config import MoeConfig
 from shoal.planning.arithmetic import flops_of_token
 from shoal.planning.costs import Costs
 from shoal.planning.course import send_seconds, spent, spent_around, step_of
-from shoal.planning.laws import check_divides
 from shoal.planning.forecasts import Programs, boundary_bytes
+from shoal.planning.laws import check_divides
 from shoal.planning.mapping import Mapping
 from shoal.planning.memory import Memory, memory_of
 from shoal.planning.programs import Kind
